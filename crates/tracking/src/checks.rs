@@ -2,16 +2,17 @@
 
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Interrupted, Silent, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
 use crate::densities::device::{self as follower, DensityPlan, Follower};
-use crate::device::{DeviceTracker, MemoryPlan, source};
-use crate::driver::{Tracker as _, track_planned};
+use crate::device::{DeviceTracker, Work, source};
+use crate::driver::{Tracker as _, track_within};
 use crate::{
-    Attempts, Collect, Deal, Densities, DensityPropagation, DensityRule, DensityTracking, Field,
-    FirstFibre, Propagation, Rules, Sample, SampleChoice, Seed, Space, Tracking, track_slowly,
+    Attempts, Collect, Countable, Densities, DensityPropagation, DensityRule, DensityTracking,
+    Field, FirstFibre, Judgement, Needs, NetworkMatrix, Points, Propagation, Region, Rules, Sample,
+    SampleChoice, Seed, Space, Tally, Targets, Tracking, Waypoints, track_slowly,
 };
 
 /// The checks of this crate's kernels.
@@ -37,6 +38,14 @@ pub fn checks() -> Vec<Check> {
         ("tracking (loops, first fibre at random)", with_loops),
         ("tracking (any first fibre)", Propagation { first_fibre: FirstFibre::Any, ..plain }),
     ];
+    let cases = all.map(|(name, options)| (name, Case::plain(options)));
+    let with_regions = [
+        ("tracking (regions, counts)", Case::with_regions(plain, Judgement::HalfByHalf)),
+        (
+            "tracking (regions, counts, judged as a whole)",
+            Case::with_regions(with_loops, Judgement::Whole),
+        ),
+    ];
     let densities = [
         ("tracking (arcs)", DensityRule::Arcs { power: 0.75, places: 3 }),
         ("tracking (maxima)", DensityRule::Maximum),
@@ -58,27 +67,135 @@ pub fn checks() -> Vec<Check> {
             })
         })
     });
-    all.into_iter()
-        .map(|(name, options)| {
-            let sources = field(&options).map_or_else(Vec::new, |f| {
-                plan(&f, &options).map_or_else(Vec::new, |plan| vec![source(&f, &options, &plan)])
-            });
-            Check::new(name, sources, move |device, extent| compare(device, extent, &options))
+    let through_samples = cases.into_iter().chain(with_regions).map(|(name, case)| {
+        let of = |case: Case, workers: Workers| {
+            let field = field(&case.options, &workers)?;
+            let work = Work::new(&case.tracking(&field), &case.needs());
+            Some(source(&work, &work.plan(MEMORY.0, MEMORY.1).ok()?))
+        };
+        let sources = case.clone().zip(one_thread()).and_then(|(case, workers)| of(case, workers));
+        Check::new(name, sources.into_iter().collect(), move |device, extent| match &case {
+            Some(case) => compare(device, case.thinned(extent)),
+            None => Ok(UNAVAILABLE),
         })
-        .chain(through_densities)
-        .collect()
+    });
+    through_samples.chain(through_densities).collect()
 }
 
+/// What a check says where it could not be made.
+const UNAVAILABLE: Comparison = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
+
 /// Memory so small that the sticks take several buffers, and points several reads.
-fn plan(field: &Field, options: &Propagation) -> Option<MemoryPlan> {
-    MemoryPlan::new(field.size(), options, 1 << 18, 60_000).ok()
+const MEMORY: (u64, u64) = (1 << 19, 60_000);
+
+fn one_thread() -> Option<Workers> {
+    Some(Workers::new(1).ok()?.with_simd(SimdLevel::Scalar))
+}
+
+/// Where samples of the check start, and what decides over them.
+#[derive(Clone)]
+struct Case {
+    options: Propagation,
+    space: Space,
+    rules: Rules,
+    targets: Vec<Region>,
+    seeds: Vec<Seed>,
+}
+
+impl Case {
+    /// From every second voxel, without rules: all points are looked at.
+    fn plain(options: Propagation) -> Option<Self> {
+        Self::new(options, Space::same(grid()), Rules::default())
+    }
+
+    /// From voxels of another grid, with rules of every kind: counts are looked at.
+    fn with_regions(options: Propagation, judgement: Judgement) -> Option<Self> {
+        let mut elsewhere = grid();
+        elsewhere.dims = [14, 11, 9];
+        elsewhere.ras_from_vox.0[0][0] = 1.3;
+        let space = Space::scanner(elsewhere, &grid()).ok()?;
+        let along = |axis: usize, from: usize, to: usize| {
+            let inside = |voxel| (from..to).contains(&elsewhere.voxel(voxel)[axis]);
+            Region::of_voxels("slab", (0..elsewhere.len()).map(inside).collect())
+        };
+        let waypoints = Waypoints {
+            regions: vec![along(0, 3, 8), along(0, 6, 11)],
+            any: true,
+            ..Waypoints::default()
+        };
+        let rules = Rules {
+            avoid: vec![along(0, 13, 14)],
+            stop: vec![along(2, 0, 1)],
+            stop_on_leaving: vec![along(1, 2, 7)],
+            waypoints,
+            network: vec![along(1, 1, 5), along(1, 4, 9), along(2, 3, 6)],
+            least_length_mm: 2.0,
+            judgement,
+            ..Rules::default()
+        };
+        let mut case = Self::new(options, space, rules)?;
+        case.targets = vec![along(0, 5, 9), along(2, 2, 4), along(1, 6, 8)];
+        Some(case)
+    }
+
+    fn new(options: Propagation, space: Space, rules: Rules) -> Option<Self> {
+        let grid = *space.grid();
+        let seed = |voxel: usize| Seed {
+            key: voxel as u32,
+            region: voxel as u32 % 3,
+            pos: grid.voxel(voxel).map(|x| x as f32),
+        };
+        let seeds = (0..grid.len()).step_by(2).map(seed).collect();
+        Some(Self { options, space, rules, targets: Vec::new(), seeds })
+    }
+
+    /// With fewer seeds for a toy.
+    fn thinned(&self, extent: Extent) -> Self {
+        let every = if extent == Extent::Toy { 49 } else { 1 };
+        Self { seeds: self.seeds.iter().copied().step_by(every).collect(), ..self.clone() }
+    }
+
+    fn tracking<'a>(&'a self, field: &'a Field) -> Tracking<'a> {
+        Tracking {
+            field,
+            space: &self.space,
+            propagation: &self.options,
+            rules: &self.rules,
+            seeds: &self.seeds,
+            n_samples: 2,
+            jitter_mm: 0.5,
+            rng_seed: 11,
+        }
+    }
+
+    /// Counts where there are rules, else all points.
+    fn needs(&self) -> Needs<'_> {
+        match self.targets.is_empty() {
+            true => Needs::default(),
+            false => Needs {
+                points: Points::None,
+                counts: Some(Countable { distances: true, network: true, targets: &self.targets }),
+            },
+        }
+    }
+
+    fn tally(&self) -> Tally<'_> {
+        let mut tally = Tally::new(&self.space, 3, true);
+        tally.targets = Some(Targets::new(&self.targets, self.seeds.len()));
+        tally.network = Some(NetworkMatrix::new(3));
+        tally
+    }
+}
+
+/// Anisotropic voxels of a field that bends.
+fn grid() -> Grid {
+    let ras_from_vox = Affine([[1.5, 0.1, 0., -9.], [-0.1, 1.8, 0.2, 4.], [0., -0.2, 2.2, 7.]]);
+    Grid { dims: [12, 10, 9], ras_from_vox }
 }
 
 /// Two fibres that bend and cross in anisotropic voxels; some voxels without samples.
-fn field(options: &Propagation) -> Option<Field> {
-    let workers = Workers::new(1).ok()?.with_simd(SimdLevel::Scalar);
-    let ras_from_vox = Affine([[1.5, 0.1, 0., -9.], [-0.1, 1.8, 0.2, 4.], [0., -0.2, 2.2, 7.]]);
-    let grid = Grid { dims: [12, 10, 9], ras_from_vox };
+fn field(options: &Propagation, workers: &Workers) -> Option<Field> {
+    let grid = grid();
     let voxels = (0..grid.len() as u32).filter(|voxel| voxel % 37 != 5).collect();
     let mut samples = StickSamples::empty(Mask { grid, voxels }, 2, 5)?;
     for (i, stick) in samples.sticks.iter_mut().enumerate() {
@@ -89,13 +206,12 @@ fn field(options: &Propagation) -> Option<Field> {
         let least = if options.use_fraction { 0.9 } else { 0.2 };
         *stick = PackedStick::new(v, least * (1.0 - 0.3 * fibre as f64));
     }
-    Some(Field::new(samples, &workers))
+    Some(Field::new(samples, workers))
 }
 
 /// Two lobes that bend and change in size from voxel to voxel.
 fn bending(order: usize) -> Option<Densities> {
-    let ras_from_vox = Affine([[1.5, 0.1, 0., -9.], [-0.1, 1.8, 0.2, 4.], [0., -0.2, 2.2, 7.]]);
-    let grid = Grid { dims: [12, 10, 9], ras_from_vox };
+    let grid = grid();
     let voxels = (0..grid.len() as u32).filter(|voxel| voxel % 37 != 5).collect();
     let fill = |voxel: u32, entries: &mut [f32]| {
         let [i, j, k] = grid.voxel(voxel as usize).map(|x| x as f64);
@@ -114,7 +230,7 @@ fn bending(order: usize) -> Option<Densities> {
             }
         }
     };
-    let workers = Workers::new(1).ok()?.with_simd(SimdLevel::Scalar);
+    let workers = one_thread()?;
     Densities::new(&Mask { grid, voxels }, order, BvecFrame::Scanner, &workers, fill).ok()
 }
 
@@ -144,9 +260,8 @@ fn compare_densities(
     order: usize,
     options: &DensityPropagation,
 ) -> Result<Comparison, DeviceError> {
-    let unavailable = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
     let level = SimdLevel::available().into_iter().rfind(|level| level.fuses());
-    let (Some(densities), Some(level)) = (bending(order), level) else { return Ok(unavailable) };
+    let (Some(densities), Some(level)) = (bending(order), level) else { return Ok(UNAVAILABLE) };
     let (grid, rules) = (*densities.grid(), Rules::default());
     let seeds: Vec<_> = (0..grid.len())
         .step_by(if extent == Extent::Toy { 197 } else { 7 })
@@ -172,10 +287,10 @@ fn compare_densities(
     let largest = device.info().largest_buffer_bytes;
     let Some(plan) = DensityPlan::new(&densities, options, device.available_bytes(), largest)
     else {
-        return Ok(unavailable);
+        return Ok(UNAVAILABLE);
     };
     let starts = tracking.starts(0..tracking.total(), level);
-    let follower = Follower::new(device, &densities, options, 11, plan)?;
+    let mut follower = Follower::new(device, &densities, options, 11, plan)?;
     let halves = follower.make(device, &starts)?;
     let all = 0..tracking.total();
     let (mut lanes, mut made) = (Bits::default(), Bits::default());
@@ -188,56 +303,63 @@ fn compare_densities(
     Ok(Comparison::of_bits(&flat(lanes), &flat(made)))
 }
 
-fn compare(
-    device: &Device,
-    extent: Extent,
-    options: &Propagation,
-) -> Result<Comparison, DeviceError> {
-    let every = if extent == Extent::Toy { 97 } else { 2 };
-    let unavailable = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
-    let (Some(field), Ok(workers)) = (field(options), Workers::new(1)) else {
-        return Ok(unavailable);
-    };
-    let space = Space::same(*field.grid());
-    let (rules, grid) = (Rules::default(), *field.grid());
-    let seeds: Vec<_> = (0..grid.len())
-        .step_by(every)
-        .map(|voxel| {
-            let pos = grid.voxel(voxel).map(|x| x as f32);
-            Seed { key: voxel as u32, region: 0, pos }
-        })
-        .collect();
-    let tracking = Tracking {
-        field: &field,
-        space: &space,
-        propagation: options,
-        rules: &rules,
-        seeds: &seeds,
-        n_samples: 2,
-        jitter_mm: 0.5,
-        rng_seed: 11,
-    };
+/// Against the oracle: all points where there are no rules, else what is counted.
+fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
+    let Some(workers) = one_thread() else { return Ok(UNAVAILABLE) };
+    let Some(field) = field(&case.options, &workers) else { return Ok(UNAVAILABLE) };
+    let tracking = case.tracking(&field);
     // The device itself must do it: an error there is not for the threads to mend.
-    let Some(plan) = plan(&field, options) else { return Ok(unavailable) };
-    DeviceTracker::new(device, &field, options, 11, &plan)?;
-    let mut oracle = Bits::default();
-    let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
-    let mut made = Vec::new();
-    let plans = [(device.clone(), plan)];
-    let each = |block| {
-        made.extend::<<Bits as Collect>::Block>(block);
-        Ok::<(), Interrupted>(())
-    };
-    let fast =
-        track_planned(&tracking, &workers, &plans, Deal::default(), &Silent, Bits::default, each);
-    if slow.is_err() || fast.is_err() {
-        return Ok(unavailable);
+    let work = Work::new(&tracking, &case.needs());
+    let Ok(plan) = work.plan(MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
+    DeviceTracker::new(device, &work, &plan)?.make(&work, 0..1, &[])?;
+    let devices = [device.clone()];
+    let on = Backend::new(&workers, &devices);
+    if case.targets.is_empty() {
+        let mut oracle = Bits::default();
+        let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
+        let mut made = Vec::new();
+        let each = |block| {
+            made.extend::<<Bits as Collect>::Block>(block);
+            Ok::<(), Interrupted>(())
+        };
+        let fast = track_within(&tracking, on, MEMORY, Bits::default, each);
+        if slow.is_err() || fast.is_err() {
+            return Ok(UNAVAILABLE);
+        }
+        let flat = |mut all: Vec<((usize, u32), Vec<u32>)>| -> Vec<u32> {
+            all.sort_by_key(|(order, _)| *order);
+            all.into_iter().flat_map(|(_, bits)| bits).collect()
+        };
+        return Ok(Comparison::of_bits(&flat(oracle.0), &flat(made)));
     }
-    let mut oracle = oracle.0;
-    oracle.sort_by_key(|(order, _)| *order);
-    made.sort_by_key(|(order, _)| *order);
-    let flat = |all: Vec<((usize, u32), Vec<u32>)>| -> Vec<u32> {
-        all.into_iter().flat_map(|(_, bits)| bits).collect()
-    };
-    Ok(Comparison::of_bits(&flat(oracle), &flat(made)))
+    let mut oracle = case.tally();
+    let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
+    let fast = track_within(&tracking, on, MEMORY, || case.tally(), |()| Ok::<(), Interrupted>(()));
+    let (Ok(()), Ok(parts)) = (slow, fast) else { return Ok(UNAVAILABLE) };
+    let mut made = case.tally();
+    parts.into_iter().for_each(|part| made.merge(part));
+    Ok(Comparison::of_bits(&numbers(&oracle), &numbers(&made)))
+}
+
+/// Everything that is counted.
+fn numbers(tally: &Tally<'_>) -> Vec<u32> {
+    let mut all = vec![tally.made, tally.points];
+    all.extend(&tally.kept);
+    all.extend(tally.ends);
+    for voxel in 0..tally.visits.len() {
+        all.extend([u64::from(tally.visits.count(voxel)), tally.visits.steps(voxel)]);
+    }
+    if let Some(targets) = &tally.targets {
+        for target in 0..targets.regions().len() {
+            all.extend(targets.counts(target).iter().map(|count| u64::from(*count)));
+            all.extend(targets.steps(target));
+        }
+    }
+    if let Some(network) = &tally.network {
+        let n = network.len();
+        for (from, to) in (0..n * n).map(|at| (at / n, at % n)) {
+            all.extend([network.count(from, to), network.steps(from, to)]);
+        }
+    }
+    all.into_iter().flat_map(|number| [number as u32, (number >> 32) as u32]).collect()
 }

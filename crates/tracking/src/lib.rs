@@ -10,7 +10,8 @@
 //!   description: the oracle. [`track`] makes the same streamlines many at a time, in SIMD lanes on
 //!   all threads, [`track_on`] on devices, [`track_among`] on several processes.
 //! * [`Collect`] is what takes the finished samples: a [`Tally`] counts visits, targets and
-//!   connections, a [`Lines`] makes streamlines of them.
+//!   connections, a [`Lines`] makes streamlines of them. What it [`Needs`] says what devices may count
+//!   in its place.
 //!
 //! Positions are voxel coordinates with integer = centre in FSL's radiological frame (x reversed
 //! where det(affine) > 0): it decides what each random number means. Random numbers depend on seed
@@ -19,6 +20,7 @@
 //! This crate knows nothing of commands.
 
 mod checks;
+mod counts;
 mod densities;
 mod device;
 mod draws;
@@ -28,6 +30,7 @@ mod field;
 mod lines;
 mod local;
 mod mesh;
+mod needs;
 mod options;
 mod oracle;
 mod packed;
@@ -39,22 +42,24 @@ mod space;
 mod step;
 mod tally;
 mod tissues;
+mod tracking;
 mod warp;
 
 pub use checks::checks;
+pub use counts::Counts;
 pub use densities::{
     Anatomy, Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
     SeedChances,
 };
-pub use device::{MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{
-    Deal, Selected, Tracking, track, track_among, track_densities, track_on, track_slowly,
+    Deal, Selected, devices_judge, track, track_among, track_densities, track_on, track_slowly,
 };
 pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;
 pub use local::{LocalRules, VoxelMap};
 pub use mesh::{Mesh, MeshTooLarge};
+pub use needs::{Countable, Needs, Points};
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
 pub use oracle::{HalfEnd, Propagator, Visit, propagate};
 pub use region::{Region, Step};
@@ -67,4 +72,5 @@ pub use tally::{
     Visits, VoxelMatrix,
 };
 pub use tissues::{LabelError, Labels, TissueError, Tissues};
+pub use tracking::Tracking;
 pub use warp::{Warp, WarpError, covers};

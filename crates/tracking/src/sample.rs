@@ -1,5 +1,7 @@
 //! A sample as it is handed on: two halves from one seed, judged and joined.
 
+use crate::counts::Counts;
+use crate::needs::Needs;
 use crate::{EndReason, Seed, Space};
 
 /// One sample of one seed, judged.
@@ -23,7 +25,8 @@ pub struct Sample<'a> {
     pub n_first: usize,
     /// Points of the first half, kept or not; with [`all_points`](Self::all_points).
     pub n_made_first: usize,
-    /// Every point of both halves, kept or not.
+    /// Every point of both halves, kept or not; those that are kept alone where a collector
+    /// [needs](Needs) no others.
     pub all_points: &'a [[f32; 3]],
     /// Why each half ended.
     pub ends: [EndReason; 2],
@@ -72,6 +75,17 @@ pub trait Collect: Send {
 
     /// Takes a sample.
     fn sample(&mut self, sample: &Sample<'_>);
+
+    /// What it asks for: every point of every sample, unless it says less.
+    fn needs(&self) -> Needs<'_> {
+        Needs::default()
+    }
+
+    /// Takes what a device has counted in its place, where it [needs](Self::needs) counts.
+    fn counted(&mut self, _counts: &Counts) {}
+
+    /// Takes a sample that is in [`counted`](Self::counted), where its points are needed beside counts.
+    fn counted_sample(&mut self, _sample: &Sample<'_>) {}
 
     /// The block ends: all samples of some seeds were handed in.
     fn end_block(&mut self) -> Self::Block;

@@ -86,6 +86,14 @@ impl Space {
         Self { grid, between: Some([Transform::Warp(forth), Transform::Warp(back)]) }
     }
 
+    /// There and back as matrices of points; none where both spaces are one, or a warp lies between.
+    pub(crate) fn affines(&self) -> Option<[[[f32; 4]; 3]; 2]> {
+        match &self.between {
+            Some([Transform::Affine(forth), Transform::Affine(back)]) => Some([*forth, *back]),
+            _ => None,
+        }
+    }
+
     /// True where seeds and masks are on the grid of the samples.
     pub fn is_that_of_samples(&self) -> bool {
         self.between.is_none()

@@ -6,8 +6,8 @@ use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
-    Collect, Deal, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed, Sequence, Space,
-    Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
+    Collect, Counts, Deal, Field, Judgement, Needs, NetworkMatrix, Points, Region, Rules, Sample,
+    Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
 use super::inputs::SeedSpace;
@@ -15,7 +15,7 @@ use super::matrices::Matrices;
 use super::seed_set::SeedSet;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
 use crate::output::OutputFolder;
-use crate::stages::track::{count, tell_outside};
+use crate::stages::track::{count, note_who_judges, tell_outside};
 use crate::{Logbook, Page};
 
 impl Probtrackx2 {
@@ -106,6 +106,9 @@ impl Probtrackx2 {
         let tracking = job.tracking(&seed_set.seeds);
         let is_inside = |pos| tracking.field.is_inside(pos);
         tell_outside(tracking.space, tracking.seeds, is_inside, log);
+        if rules.local.is_empty() {
+            note_who_judges(&tracking, log);
+        }
         job.run(log, out)
     }
 
@@ -299,6 +302,22 @@ impl Collect for Counted<'_> {
 
     fn sample(&mut self, sample: &Sample<'_>) {
         self.tally.add(sample);
+        if self.saves {
+            outputs::save_path(sample, &mut self.saved);
+        }
+    }
+
+    fn needs(&self) -> Needs<'_> {
+        // Paths are written as they were made, kept or not.
+        let points = if self.saves { Points::All } else { Points::None };
+        Needs { points, ..self.tally.needs() }
+    }
+
+    fn counted(&mut self, counts: &Counts) {
+        self.tally.add_counts(counts);
+    }
+
+    fn counted_sample(&mut self, sample: &Sample<'_>) {
         if self.saves {
             outputs::save_path(sample, &mut self.saved);
         }

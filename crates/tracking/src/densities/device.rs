@@ -16,6 +16,7 @@ use super::maximum::{LONGEST, weights};
 use super::options::{DensityPropagation, DensityRule};
 use super::ridges::{MAX_STEPS, SHORT};
 use crate::EndReason;
+use crate::device::Gather;
 
 /// Where a streamline starts, and what its random numbers depend on.
 #[derive(Clone, Copy, Debug)]
@@ -100,11 +101,10 @@ impl DensityPlan {
 /// Densities on a device, and the kernel that follows them.
 pub(crate) struct Follower {
     follow: Kernel,
-    gather: Kernel,
+    gather: Gather,
     slot_plus_1: Buffer<u32>,
     forms: Buffer<f32>,
     half_points: usize,
-    points_per_read: usize,
     rng_seed: u64,
 }
 
@@ -124,11 +124,10 @@ impl Follower {
         let (slots, forms) = densities.as_stored();
         Ok(Self {
             follow: device.kernel(&source, "follow")?,
-            gather: device.kernel(&source, "gather")?,
+            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
             slot_plus_1: device.upload(slots)?,
             forms: device.upload(forms)?,
             half_points: propagation.max_steps() as usize,
-            points_per_read: plan.points_per_read,
             rng_seed,
         })
     }
@@ -137,7 +136,11 @@ impl Follower {
     ///
     /// # Errors
     /// Those of the device.
-    pub(crate) fn make(&self, device: &Device, starts: &[Start]) -> Result<Halves, DeviceError> {
+    pub(crate) fn make(
+        &mut self,
+        device: &Device,
+        starts: &[Start],
+    ) -> Result<Halves, DeviceError> {
         let n = 2 * starts.len();
         if n == 0 {
             return Ok(Halves { firsts: vec![0], ..Halves::default() });
@@ -183,18 +186,10 @@ impl Follower {
         for (at, count) in counts.to_vec()?.iter().enumerate() {
             firsts[at + 1] = firsts[at] + u64::from(*count);
         }
+        let mut all = Vec::new();
         // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `follow` has written.
-        let points = unsafe {
-            crate::device::gathered(
-                &self.gather,
-                device,
-                &points,
-                n,
-                &firsts,
-                self.points_per_read,
-            )?
-        };
-        Ok(Halves { points, firsts, reasons: reasons.to_vec()? })
+        unsafe { self.gather.read(device, &points, n, &firsts, &mut all)? };
+        Ok(Halves { points: all, firsts, reasons: reasons.to_vec()? })
     }
 }
 

@@ -1,278 +1,333 @@
 //! Streamlines on a device: one sample per item, the oracle's operations and so its bits.
 //!
-//! The samples and the mask are on the device once; a chunk of samples brings their seeds and takes
-//! their points away, and judgement and counting are the host's, as they are for lanes. Points
-//! stand beside those of neighbouring items, so that items that move together write together; before
-//! they are handed back they are moved together, so that the host sees no unused room.
+//! Samples, seeds and regions are on the device once. A launch makes streamlines, which regions and the loop check
+//! end on the way, and judges them; a second kernel counts those that are kept. What comes back is how
+//! they ended, the counts, and points only of those that somebody asks for. Points stand beside those
+//! of neighbouring items, so that items that move together write together; before they are handed back they
+//! are moved together, so that the host sees no unused room. Counts are of one launch: one that fails
+//! leaves nothing behind.
+//!
+//! Where a surface is among the regions, or a warp leads to the seed space, all points come back, and the threads
+//! judge and count as they do for lanes.
 
+mod gather;
+mod labels;
 mod plan;
+mod source;
+mod work;
 
 use std::ops::Range;
 
-use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
-use fimbria_compute::{math, philox};
+use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Launch};
 
-pub use plan::{MemoryPlan, Shortage};
+pub(crate) use gather::Gather;
+use gather::grown;
+pub(crate) use plan::MemoryPlan;
+pub(crate) use source::source;
+pub(crate) use work::{Work, can_judge};
 
-use crate::draws::stream;
-use crate::field::Field;
-use crate::oracle::scale;
-use crate::{EndReason, FirstFibre, Propagation, SampleChoice};
+use crate::EndReason;
+use crate::counts::{Counts, Joined};
+use crate::needs::Points;
 
-/// Samples of one seed region to be made: per item what its numbers depend on, and where it starts.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) region: u32,
-    /// Low words of the items, then high ones.
-    pub(crate) items: Vec<u64>,
-    pub(crate) starts: Vec<[f32; 3]>,
-}
-
-/// The points of a batch.
-pub(crate) struct Paths {
-    /// Of the first half of every item, then of the second of every item.
+/// What a launch has made.
+#[derive(Default)]
+pub(crate) struct Made {
+    n: usize,
+    /// Of every item how many points both halves have, then why they ended, with [`IS_KEPT`].
+    ends: Vec<u32>,
+    /// Of the first half of every item, then of the second of every item; more than there are.
     points: Vec<[f32; 3]>,
-    /// Directions of travel at these points; empty where nobody asks for them.
-    dirs: Vec<[f32; 3]>,
     /// Where the points of half `h` of item `i` start: at `[h * n + i]`, and one more.
     firsts: Vec<u64>,
-    reasons: Vec<u32>,
+    /// Of each region of the network the steps to it of every item, 0 where it is not reached.
+    network: Vec<u32>,
+    /// What was counted.
+    pub(crate) counts: Counts,
 }
 
-impl Paths {
-    /// Points of one half of an item, with the directions in which they were reached: zero where
-    /// nobody asks for them.
-    pub(crate) fn half(
-        &self,
-        half: usize,
-        item: usize,
-    ) -> impl Iterator<Item = ([f32; 3], [f32; 3])> + '_ {
-        let at = half * self.reasons.len() / 2 + item;
-        let range = self.firsts[at] as usize..self.firsts[at + 1] as usize;
-        range.map(|at| (self.points[at], self.dirs.get(at).copied().unwrap_or_default()))
+/// Beside the reason for the end of a half that is kept.
+const IS_KEPT: u32 = 1 << 8;
+
+impl Made {
+    /// Points of one half of an item; none where they were not asked for.
+    pub(crate) fn half(&self, half: usize, item: usize) -> &[[f32; 3]] {
+        let at = half * self.n + item;
+        match self.firsts.get(at..at + 2) {
+            Some(ends) => &self.points[ends[0] as usize..ends[1] as usize],
+            None => &[],
+        }
     }
 
     /// Why it ended.
     pub(crate) fn reason(&self, half: usize, item: usize) -> EndReason {
-        EndReason::of_code(self.reasons[half * self.reasons.len() / 2 + item] as u8)
+        EndReason::of_code(self.ends[(2 + half) * self.n + item] as u8)
+    }
+
+    /// Which halves are kept, where the device has judged.
+    pub(crate) fn kept(&self, item: usize) -> [bool; 2] {
+        [2, 3].map(|row| self.ends[row * self.n + item] & IS_KEPT != 0)
+    }
+
+    /// Points from the seed at which each region of the network was first reached.
+    pub(crate) fn network(&self, item: usize) -> impl Iterator<Item = Option<u32>> + '_ {
+        self.network
+            .chunks(self.n.max(1))
+            .map(move |steps| (steps[item] > 0).then_some(steps[item]))
     }
 }
 
-/// The tracker of one field on one device.
+/// Device memory of launches, kept from one to the next.
+#[derive(Default)]
+struct Room {
+    starts: Option<Buffer<f32>>,
+    points: Option<Buffer<f32>>,
+    runs: Option<Buffer<u32>>,
+    blocks: Option<Buffer<u32>>,
+    ends: Option<Buffer<u32>>,
+    kept: Option<Buffer<u32>>,
+    network: Option<Buffer<u32>>,
+    visits: Option<Buffer<u32>>,
+    joined: Option<Buffer<u32>>,
+    reached: Option<Buffer<u32>>,
+}
+
+/// The tracker of one job on one device.
 pub(crate) struct DeviceTracker {
+    device: Device,
     track: Kernel,
-    gather: Kernel,
+    count: Kernel,
+    gather: Gather,
     slot_plus_1: Buffer<u32>,
     sticks: Vec<Buffer<u32>>,
-    half_points: usize,
-    wants_dirs: bool,
-    points_per_read: usize,
-    rng_seed: u64,
+    /// Keys, then regions.
+    seeds: Buffer<u32>,
+    /// Of seeds, where the device draws starts.
+    places: Buffer<f32>,
+    labels: Buffer<u32>,
+    room: Room,
+    made: Made,
 }
 
 impl DeviceTracker {
-    /// Puts a field on a device.
+    /// Puts a job on a device.
     ///
     /// # Errors
     /// Where the device has no memory for it or refuses the kernel.
     pub(crate) fn new(
         device: &Device,
-        field: &Field,
-        options: &Propagation,
-        rng_seed: u64,
+        work: &Work<'_>,
         plan: &MemoryPlan,
     ) -> Result<Self, DeviceError> {
-        let source = source(field, options, plan);
+        let (field, seeds) = (work.tracking.field, work.tracking.seeds);
+        let source = source(work, plan);
         let per_part = plan.slots_per_part * field.n_samples() * field.n_fibres();
         let parts = field.sticks().chunks(per_part.max(1));
+        let keys = seeds.iter().map(|seed| seed.key).chain(seeds.iter().map(|seed| seed.region));
+        let labels = work.regions.as_ref().map_or(&[][..], |bits| &bits.values);
         Ok(Self {
+            device: device.clone(),
             track: device.kernel(&source, "track")?,
-            gather: device.kernel(&source, "gather")?,
+            count: device.kernel(&source, "count")?,
+            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
             slot_plus_1: device.upload(field.slots())?,
             sticks: parts
                 .map(|part| device.upload(bytemuck::cast_slice(part)))
                 .collect::<Result<_, _>>()?,
-            half_points: options.half_points() as usize,
-            wants_dirs: options.loop_check,
-            points_per_read: plan.points_per_read,
-            rng_seed,
+            seeds: device.upload(&keys.collect::<Vec<_>>())?,
+            places: device.upload(&by_axis(seeds.iter().map(|seed| seed.pos)))?,
+            labels: device.upload(labels)?,
+            room: Room::default(),
+            made: Made::default(),
         })
     }
 
-    /// Makes a batch.
-    pub(crate) fn make(&self, device: &Device, batch: &Batch) -> Result<Paths, DeviceError> {
-        let n = batch.items.len();
-        let low = batch.items.iter().map(|item| *item as u32);
-        let items: Vec<_> = low.chain(batch.items.iter().map(|item| (item >> 32) as u32)).collect();
-        let starts: Vec<_> =
-            (0..3).flat_map(|axis| batch.starts.iter().map(move |start| start[axis])).collect();
-        let (items, starts) = (device.upload(&items)?, device.upload(&starts)?);
-        let room = 2 * self.half_points * 3 * n;
-        let points = device.allocate::<f32>(room)?;
-        let dirs = device.allocate::<f32>(if self.wants_dirs { room } else { 1 })?;
-        let counts = device.zeros::<u32>(2 * n)?;
-        let reasons = device.zeros::<u32>(2 * n)?;
-        let mut arguments = vec![
-            (n as u64).into(),
-            self.rng_seed.into(),
-            (batch.region * stream::PER_REGION).into(),
-            (&self.slot_plus_1).into(),
-            (&items).into(),
-            (&starts).into(),
-            (&points).into(),
-            (&dirs).into(),
-            (&counts).into(),
-            (&reasons).into(),
-        ];
-        arguments.extend(self.sticks.iter().map(fimbria_compute::device::Argument::from));
-        // SAFETY: the kernel's parameters. Two words of `items` and three numbers of `starts` per
-        // item; `points`, and where they are written `dirs`, have three numbers for every point
-        // that two halves may have; the slots and the parts of the sticks are those of the field
-        // and the plan that the kernel was specialised for.
-        unsafe { self.track.launch(Launch::items(n), &arguments)? };
-        let counts = counts.to_vec()?;
-        let mut firsts = vec![0; 2 * n + 1];
-        for (at, count) in counts.iter().enumerate() {
-            firsts[at + 1] = firsts[at] + u64::from(*count);
+    /// Makes the samples of a range, counted through all seeds. `starts`: where each starts, in voxels of the
+    /// samples, for work to which they [are given](Work::starts_are_given).
+    pub(crate) fn make(
+        &mut self,
+        work: &Work<'_>,
+        samples: Range<u64>,
+        starts: &[[f32; 3]],
+    ) -> Result<&Made, DeviceError> {
+        let n = (samples.end - samples.start) as usize;
+        self.made.n = n;
+        self.track(work, samples.clone(), n, starts)?;
+        if work.counts.is_some() {
+            self.count(work, samples.clone(), n)?;
         }
-        // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `track` has written.
-        let all = |from| unsafe {
-            gathered(&self.gather, device, from, n, &firsts, self.points_per_read)
+        let made = &mut self.made;
+        if let Some(ends) = &self.room.ends {
+            read(ends, 4 * n, &mut made.ends)?;
+        }
+        // Who counts on the device counts the network there.
+        let n_network = if work.counts.is_some() { 0 } else { work.n_network() };
+        if let Some(network) = &self.room.network {
+            read(network, n_network * n, &mut made.network)?;
+        }
+        if work.counts.is_some() {
+            add_up(made, work, samples);
+        }
+        self.hand_back(work, n)?;
+        Ok(&self.made)
+    }
+
+    /// Makes streamlines and judges them.
+    fn track(
+        &mut self,
+        work: &Work<'_>,
+        samples: Range<u64>,
+        n: usize,
+        starts: &[[f32; 3]],
+    ) -> Result<(), DeviceError> {
+        let half = work.tracking.propagation.half_points() as usize;
+        let (room, device) = (&mut self.room, &self.device);
+        let starts_at = match work.starts_are_given() {
+            true => {
+                let buffer = grown(&mut room.starts, device, 3 * n)?;
+                buffer.write(0, &by_axis(starts.iter().copied()))?;
+                &*buffer
+            }
+            false => &self.places,
         };
-        let dirs = if self.wants_dirs { all(&dirs)? } else { vec![] };
-        Ok(Paths { points: all(&points)?, dirs, reasons: reasons.to_vec()?, firsts })
-    }
-}
-
-/// Vectors of all halves that a kernel left in `from`, one after the other, in as many reads as memory asks for;
-/// `n` is how many work items wrote them, and the vectors of a half begin at its place in `firsts`.
-///
-/// # Safety
-/// `gather` has the six parameters given here, and reads of `from` what its halves have written.
-pub(crate) unsafe fn gathered(
-    gather: &Kernel,
-    device: &Device,
-    from: &Buffer<f32>,
-    n: usize,
-    firsts: &[u64],
-    points_per_read: usize,
-) -> Result<Vec<[f32; 3]>, DeviceError> {
-    let total = firsts.last().map_or(0, |last| *last as usize);
-    let mut all = vec![[0.0; 3]; total];
-    if total == 0 {
-        return Ok(all);
-    }
-    let on_device = device.upload(firsts)?;
-    let to = device.allocate::<f32>(3 * points_per_read.min(total))?;
-    let mut begun = 0;
-    while begun + 1 < firsts.len() {
-        let Range { start, end } = reach(firsts, begun, points_per_read);
-        let arguments = [
+        let of_points = if work.points == Points::None { 0 } else { 6 * half * n };
+        let of_blocks = if work.tracking.propagation.loop_check { 4 * half * n } else { 0 };
+        let points = grown(&mut room.points, device, of_points)?;
+        let runs = grown(&mut room.runs, device, 2 * half * work.run_words() * n)?;
+        let blocks = grown(&mut room.blocks, device, of_blocks)?;
+        let ends = grown(&mut room.ends, device, 6 * n)?;
+        let kept = grown(&mut room.kept, device, 1 + n)?;
+        let network = grown(&mut room.network, device, work.n_network() * n)?;
+        ends.fill_zero()?;
+        kept.fill_zero()?;
+        let mut arguments: Vec<Argument> = vec![
             (n as u64).into(),
-            (start as u64).into(),
-            (end as u64).into(),
-            (&on_device).into(),
-            from.into(),
-            (&to).into(),
+            samples.start.into(),
+            work.tracking.rng_seed.into(),
+            (&self.slot_plus_1).into(),
+            (&self.seeds).into(),
+            starts_at.into(),
+            (&self.labels).into(),
+            points.into(),
+            runs.into(),
+            blocks.into(),
+            ends.into(),
+            kept.into(),
+            network.into(),
         ];
-        // SAFETY: as the caller says; `to` has room for the points of these halves.
-        unsafe { gather.launch(Launch::items(end - start), &arguments)? };
-        let range = firsts[start] as usize..firsts[end] as usize;
-        to.read(0, bytemuck::cast_slice_mut(&mut all[range]))?;
-        begun = end;
+        arguments.extend(self.sticks.iter().map(Argument::from));
+        // SAFETY: the kernel's parameters. Seeds, their places and the bits of regions are those of the work, the
+        // slots and the parts of the sticks those of its field and of the plan, that the kernel was
+        // specialised for; starts, where they are given, have three numbers for every item. What is
+        // written has room for two halves of the longest of every item: points and runs for each
+        // point, blocks for each point of one half, six ends, those that are kept and their number, and
+        // each region of the network.
+        unsafe { self.track.launch(Launch::items(n), &arguments) }
     }
-    Ok(all)
+
+    /// Counts those that are kept.
+    fn count(&mut self, work: &Work<'_>, samples: Range<u64>, n: usize) -> Result<(), DeviceError> {
+        let (room, device) = (&mut self.room, &self.device);
+        let (seeds, n_voxels) = (work.seeds_of(samples.clone()), work.tracking.space.grid().len());
+        let n_reached = work.n_targets() * seeds.len();
+        let visits = grown(&mut room.visits, device, work.visit_words())?;
+        let joined = grown(&mut room.joined, device, work.network_words())?;
+        let reached = grown(&mut room.reached, device, 3 * n_reached)?;
+        for sums in [&mut *visits, &mut *joined, &mut *reached] {
+            sums.fill_zero()?;
+        }
+        let (Some(runs), Some(ends), Some(kept), Some(network)) =
+            (&room.runs, &room.ends, &room.kept, &room.network)
+        else {
+            return Ok(());
+        };
+        let arguments: [Argument; 12] = [
+            (n as u64).into(),
+            samples.start.into(),
+            (seeds.len() as u64).into(),
+            (&self.seeds).into(),
+            (&self.labels).into(),
+            runs.into(),
+            ends.into(),
+            kept.into(),
+            network.into(),
+            (&mut *visits).into(),
+            (&mut *joined).into(),
+            (&mut *reached).into(),
+        ];
+        // SAFETY: the kernel's parameters. Runs, ends, kept items and the network are what `track` has written for
+        // `n` items; visits have the words of every voxel, pairs those of all regions of the network, and
+        // targets those of all seeds of these samples.
+        unsafe { self.count.launch(Launch::items(n), &arguments)? };
+        let counts = &mut self.made.counts;
+        counts.seeds = seeds;
+        read_joined(visits, n_voxels, work.visit_words(), &mut counts.visits)?;
+        let n_pairs = work.network_words() / 3;
+        read_joined(joined, n_pairs, 3 * n_pairs, &mut counts.network)?;
+        read_joined(reached, n_reached, 3 * n_reached, &mut counts.targets)
+    }
+
+    /// Reads the points that are asked for.
+    fn hand_back(&mut self, work: &Work<'_>, n: usize) -> Result<(), DeviceError> {
+        let Made { ends, points, firsts, .. } = &mut self.made;
+        firsts.clear();
+        let Some(from) = self.room.points.as_ref().filter(|_| work.points != Points::None) else {
+            return Ok(());
+        };
+        firsts.push(0);
+        let (counts, reasons) = ends.split_at(2 * n);
+        let all = work.points == Points::All;
+        firsts.extend(counts.iter().zip(reasons).scan(0, |sum, (count, reason)| {
+            *sum += if all || reason & IS_KEPT != 0 { u64::from(*count) } else { 0 };
+            Some(*sum)
+        }));
+        // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `track` has written.
+        unsafe { self.gather.read(&self.device, from, n, firsts, points) }
+    }
 }
 
-/// The halves from `begun` on whose points, together, are no more than `most`; at least one.
-fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
-    let limit = firsts[begun] + most as u64;
-    let end = firsts.partition_point(|first| *first <= limit) - 1;
-    begun..end.max(begun + 1)
+/// Counts what the ends of samples say.
+fn add_up(made: &mut Made, work: &Work<'_>, samples: Range<u64>) {
+    let Made { n, ends, counts, .. } = made;
+    let n = *n;
+    let n_samples = u64::from(work.tracking.n_samples);
+    counts.made = n as u64;
+    counts.points = 0;
+    counts.ends.fill(0);
+    counts.kept.clear();
+    counts.kept.resize(work.n_regions, 0);
+    for half in 0..2 {
+        let (points, reasons) = (&ends[half * n..][..n], &ends[(2 + half) * n..][..n]);
+        for (points, reason) in points.iter().zip(reasons) {
+            counts.ends[EndReason::of_code(*reason as u8) as usize - 1] += 1;
+            counts.points += if reason & IS_KEPT != 0 { u64::from(*points) } else { 0 };
+        }
+    }
+    for (item, at) in samples.enumerate() {
+        if made.kept(item).contains(&true) {
+            let region = work.tracking.seeds[(at / n_samples) as usize].region;
+            made.counts.kept[region as usize] += 1;
+        }
+    }
 }
 
-/// The kernels for a field and options.
-pub(crate) fn source(field: &Field, options: &Propagation, plan: &MemoryPlan) -> KernelSource {
-    let [nx, ny, nz] = field.grid().dims;
-    let [sx, sy, sz] = scale(field, options);
-    let (rule, first_fibre) = match options.first_fibre {
-        FirstFibre::Number(fibre) => (0, fibre.min(field.n_fibres() - 1)),
-        FirstFibre::Uniform => (1, 0),
-        FirstFibre::Proportional => (2, 0),
-        FirstFibre::Any => (3, 0),
-    };
-    let half_weight = options.sample_choice == SampleChoice::HalfWeightEnds;
-    let parts = 0..plan.parts;
-    let parameters = |restrict: &str| -> String {
-        parts.clone().map(|part| format!(", GLOBAL const u32 *{restrict} sticks_{part}")).collect()
-    };
-    let arguments: String = parts.clone().map(|part| format!(", sticks_{part}")).collect();
-    let last = plan.parts - 1;
-    let choice: String =
-        (0..last).map(|part| format!("(part) == {part}u ? sticks_{part} : ")).collect();
-    let mut source = KernelSource::new("track", include_str!("track.cl"))
-        .after(philox::KERNEL_TEXT)
-        .after(math::KERNEL_TEXT)
-        .with("STICKS_PARAMETERS", parameters(""))
-        .with("KERNEL_STICKS_PARAMETERS", parameters("RESTRICT"))
-        .with("STICKS", arguments)
-        .with("STICKS_OF(part)", format_args!("({choice}sticks_{last})"))
-        .with("SLOTS_PER_PART", format_args!("{}u", plan.slots_per_part))
-        .with("N_FIBRES", field.n_fibres())
-        .with("N_SAMPLES", format_args!("{}u", field.n_samples()))
-        .with_f32("N_SAMPLES_F", field.n_samples() as f32)
-        .with("HALF_POINTS", format_args!("{}u", options.half_points()))
-        .with("ROW", format_args!("{}u", nx + 2))
-        .with("SLICE", format_args!("{}u", (nx + 2) * (ny + 2)))
-        .with("FIRST_FIBRE_RULE", rule)
-        .with("FIRST_FIBRE", first_fibre)
-        .with("USE_FRACTION", u8::from(options.use_fraction))
-        .with("MODIFIED_EULER", u8::from(options.modified_euler))
-        .with("KEEP_DIRECTIONS", u8::from(options.loop_check))
-        .with("ENDS_INSIDE", u8::from(options.ends_inside))
-        .with("HALF_WEIGHT_ENDS", u8::from(half_weight));
-    for (name, value) in [
-        ("LAST_X", nx as f32),
-        ("LAST_Y", ny as f32),
-        ("LAST_Z", nz as f32),
-        ("SCALE_X", sx),
-        ("SCALE_Y", sy),
-        ("SCALE_Z", sz),
-        ("MIN_COS", options.min_cos),
-        ("FIBRE_THRESHOLD", options.fibre_threshold),
-        ("COORDINATE_STEP", 1.0 / 8_388_607.0),
-    ] {
-        source = source.with_f32(name, value);
-    }
-    for (name, what) in
-        [("HERE", stream::HERE), ("AHEAD", stream::AHEAD), ("CHOICES", stream::CHOICES)]
-    {
-        source = source.with(name, format_args!("{what}u"));
-    }
-    for (name, reason) in [
-        ("OUTSIDE_SAMPLES", EndReason::OutsideSamples),
-        ("FRACTION", EndReason::Fraction),
-        ("CURVATURE", EndReason::Curvature),
-        ("NO_DIRECTION", EndReason::NoDirection),
-        ("OUTSIDE_MASK", EndReason::OutsideMask),
-        ("LENGTH", EndReason::Length),
-    ] {
-        source = source.with(name, format_args!("{}u", reason as u8));
-    }
-    source
+/// Three coordinates of each point, axis by axis.
+fn by_axis(points: impl Iterator<Item = [f32; 3]> + Clone) -> Vec<f32> {
+    (0..3).flat_map(|axis| points.clone().map(move |point| point[axis])).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The first `len` numbers of a buffer; the memory of earlier ones is used again.
+fn read(from: &Buffer<u32>, len: usize, to: &mut Vec<u32>) -> Result<(), DeviceError> {
+    to.resize(len, 0);
+    from.read(0, to)
+}
 
-    #[test]
-    fn reads_take_as_many_halves_as_fit_and_at_least_one() {
-        let firsts = [0, 4, 4, 9, 11];
-        assert_eq!(reach(&firsts, 0, 9), 0..3);
-        assert_eq!(reach(&firsts, 0, 8), 0..2);
-        assert_eq!(reach(&firsts, 0, 100), 0..4);
-        // Never with a plan: it leaves room for the longest half.
-        assert_eq!(reach(&firsts, 2, 3), 2..3);
-    }
+fn read_joined(
+    from: &Buffer<u32>,
+    n: usize,
+    words: usize,
+    to: &mut Joined,
+) -> Result<(), DeviceError> {
+    to.n = n;
+    read(from, words, &mut to.words)
 }

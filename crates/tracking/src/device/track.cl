@@ -1,12 +1,9 @@
 /* One sample per item: both halves of a streamline, the same operations in the same order as the
    oracle and the lanes, and so the same bits. The Rust code beside it has the explanations.
 
-   points[((side * HALF_POINTS + point) * 3 + axis) * n + item], dirs likewise; per half counts and
-   reasons. The sticks lie in as many buffers as the device's largest one asks for. */
-
-typedef struct {
-    f32 x, y, z;
-} vec3;
+   points[((side * HALF_POINTS + point) * 3 + axis) * n + item]; ends[word * n + item]: how many points the halves have,
+   why they ended (plus 256 where they are kept), and how many runs they have. The sticks lie in as many
+   buffers as the device's largest one asks for. */
 
 typedef struct {
     vec3 dir;
@@ -20,6 +17,7 @@ typedef struct {
     i32 has_samples;
 } found;
 
+/* What numbers depend on. */
 typedef struct {
     u64 seed;
     u32 stream;
@@ -184,24 +182,63 @@ DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, key k, u32 what, vec3 pos,
     return f;
 }
 
-KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_plus_1,
-              GLOBAL const u32 *RESTRICT items, GLOBAL const f32 *RESTRICT starts,
-              GLOBAL f32 *RESTRICT points, GLOBAL f32 *RESTRICT dirs,
-              GLOBAL u32 *RESTRICT counts,
-              GLOBAL u32 *RESTRICT reasons KERNEL_STICKS_PARAMETERS) {
+/* A place in the sphere around a seed, as `jittered` of the threads. */
+DEVICE_FN vec3 jittered(key k, vec3 seed) {
+#if HAS_JITTER
+    for (u32 attempt = 0; attempt < JITTER_TRIALS; attempt++) {
+        fb_words words = fb_random(k.seed, k.stream + JITTER, k.item, attempt);
+        vec3 v;
+        v.x = (2.0f * fb_uniform(words.w[0]) - 1.0f) * JITTER_MM;
+        v.y = (2.0f * fb_uniform(words.w[1]) - 1.0f) * JITTER_MM;
+        v.z = (2.0f * fb_uniform(words.w[2]) - 1.0f) * JITTER_MM;
+        if ((v.x * v.x + v.y * v.y) + v.z * v.z <= JITTER_MM * JITTER_MM) {
+            seed.x = seed.x + fb_div(v.x, SEED_SPACING_X);
+            seed.y = seed.y + fb_div(v.y, SEED_SPACING_Y);
+            seed.z = seed.z + fb_div(v.z, SEED_SPACING_Z);
+            return seed;
+        }
+    }
+#endif
+    return seed;
+}
+
+/* seeds: keys, then regions; starts: of seeds, or where they are given of items; kept: how many samples are,
+   and their items. */
+KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_plus_1,
+              GLOBAL const u32 *RESTRICT seeds, GLOBAL const f32 *RESTRICT starts,
+              GLOBAL const u32 *RESTRICT labels, GLOBAL f32 *RESTRICT points,
+              GLOBAL u32 *RESTRICT runs, GLOBAL u32 *RESTRICT blocks, GLOBAL u32 *RESTRICT ends,
+              GLOBAL u32 *RESTRICT kept,
+              GLOBAL u32 *RESTRICT network KERNEL_STICKS_PARAMETERS) {
     u64 i = GLOBAL_ID();
     if (i >= n) return;
+    u64 seed = (first + i) / SAMPLES_OF_SEED;
+    u32 own = seeds[N_SEEDS + seed];
     key k;
     k.seed = rng_seed;
-    k.stream = stream;
-    k.item = (u64)items[i] | ((u64)items[n + i] << 32);
+    k.stream = own * STREAMS_OF_REGION;
+    k.item = (u64)seeds[seed] | ((first + i) - seed * SAMPLES_OF_SEED) << 32;
     vec3 start, dir, first_dir;
+#if STARTS_GIVEN
     start.x = starts[i];
     start.y = starts[n + i];
     start.z = starts[2 * n + i];
+#else
+    start.x = starts[seed];
+    start.y = starts[N_SEEDS + seed];
+    start.z = starts[2 * N_SEEDS + seed];
+    start = to_samples(jittered(k, start));
+#endif
     dir.x = dir.y = dir.z = 0.0f;
     first_dir = dir;
     i32 has_first = 0;
+#if JUDGES
+    judge j;
+    begin_sample(&j);
+    u32 verdicts[2];
+    i32 is_avoided = 0;
+#endif
+    u32 counts[2], reasons[2];
     for (u32 side = 0; side < 2u; side++) {
         vec3 pos = start;
         i32 moves = 0;
@@ -212,6 +249,17 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
             dir.y = -first_dir.y;
             dir.z = -first_dir.z;
         }
+#if JUDGES
+        begin_half(&j);
+#endif
+#if LOOP_CHECK
+        loop_check loops;
+        loops.n_entries = loops.entry = loops.block = 0u;
+        loops.last = dir;
+#endif
+#if KEEP_RUNS
+        u32 n_runs = 0u, run_voxel = 0u;
+#endif
         u32 reason = slot_plus_1[voxel_place(pos)] == 0u ? OUTSIDE_MASK : 0u;
         u32 point = 0;
         while (reason == 0u) {
@@ -226,18 +274,39 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
                 break;
             }
 #endif
+#if LOOP_CHECK
+            if (is_loop(&loops, blocks, n, i, pos, dir)) {
+                reason = LOOP;
+                break;
+            }
+#endif
+#if KEEP_POINTS
             u64 at = ((u64)side * HALF_POINTS + point) * 3u * n + i;
             points[at] = pos.x;
             points[at + n] = pos.y;
             points[at + 2 * n] = pos.z;
-#if KEEP_DIRECTIONS
-            dirs[at] = dir.x;
-            dirs[at + n] = dir.y;
-            dirs[at + 2 * n] = dir.z;
 #endif
             k.step = side << 31 | point;
-            found f = lookup(slot_plus_1, k, HERE, pos, dir, point == 0u STICKS);
             point += 1u;
+#if JUDGES && (HAS_REGIONS || KEEP_RUNS)
+            u32 voxel_plus_1 = seed_voxel_plus_1(pos);
+            reason = entered(&j, labels, voxel_plus_1, own, network, n, i);
+            if (reason == STOP_ON_LEAVING) {
+                point -= 1u;
+                break;
+            }
+#endif
+#if KEEP_RUNS
+            if (point == 1u || voxel_plus_1 != run_voxel) {
+                u64 run = (((u64)side * HALF_POINTS + n_runs) * RUN_WORDS) * n + i;
+                runs[run] = voxel_plus_1;
+                if (RUN_WORDS > 1u) runs[run + n] = point - 1u;
+                run_voxel = voxel_plus_1;
+                n_runs += 1u;
+            }
+#endif
+            if (reason != 0u) break;
+            found f = lookup(slot_plus_1, k, HERE, pos, dir, point == 1u STICKS);
             fb_words numbers;
             numbers.w[1] = numbers.w[2] = numbers.w[3] = 0u;
             if (USE_FRACTION || !moves) {
@@ -278,9 +347,32 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
             }
             pos = moved(pos, dir);
         }
-        counts[side * n + i] = point;
-        reasons[side * n + i] = reason;
+        counts[side] = point;
+        reasons[side] = reason;
+#if JUDGES
+        verdicts[side] = verdict_of_half(&j, point);
+        is_avoided = is_avoided || j.is_avoided;
+#endif
+#if KEEP_RUNS
+        ends[(4u + side) * n + i] = n_runs;
+#endif
     }
+    u32 keeps = 0u;
+#if JUDGES
+    keeps = kept_halves(&j, verdicts[0], verdicts[1], is_avoided, counts[0], counts[1]);
+#if N_NETWORK
+    for (u32 region = 0; region < N_NETWORK; region++) {
+        if (!(j.network[region >> 5] >> (region & 31u) & 1u)) network[(u64)region * n + i] = 0u;
+    }
+#endif
+#endif
+    for (u32 side = 0; side < 2u; side++) {
+        ends[side * n + i] = counts[side];
+        ends[(2u + side) * n + i] = reasons[side] | (keeps >> side & 1u) << 8;
+    }
+#if KEEP_RUNS
+    if (keeps != 0u) kept[1u + ATOMIC_ADD_U32(kept, 1u)] = (u32)i;
+#endif
 }
 
 /* The vectors of halves from begin to end, one after the other: those of half h are

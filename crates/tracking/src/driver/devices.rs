@@ -4,44 +4,69 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Interrupted, Progress, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress};
+use rayon::prelude::*;
 
+use super::handing::Handing;
 use super::rounds::Team;
 use super::serving::{self, Failures};
 use super::single::Single;
 use super::threads::Threads;
-use super::{Deal, Tracker as _, Tracking, jittered, lock};
-use crate::device::{Batch, DeviceTracker, MemoryPlan};
-use crate::draws::{Keyed, item_key};
+use super::{Deal, Tracker as _, lock};
+use crate::device::{DeviceTracker, Made, MemoryPlan, Work};
+use crate::draws::Keyed;
+use crate::needs::Points;
 use crate::sample::Collect;
+use crate::tracking::{Tracking, jittered};
 
-/// Devices that have memory for the field, and how it is used; of the others `progress` is told.
-pub(super) fn usable(
-    tracking: &Tracking<'_>,
-    devices: &[Device],
-    progress: &dyn Progress,
-) -> Vec<(Device, MemoryPlan)> {
-    let Tracking { field, propagation, rules, .. } = *tracking;
-    let mut plans = Vec::new();
-    // Their kernel knows none.
-    let devices = if rules.local.is_empty() { devices } else { &[] };
-    for device in devices {
-        let largest = device.info().largest_buffer_bytes;
-        match MemoryPlan::new(field.size(), propagation, device.available_bytes(), largest) {
-            Ok(plan) => plans.push((device.clone(), plan)),
-            Err(shortage) => {
-                progress.warn(&format!("{} is not used: {shortage}", device.info().name));
+/// Launches that each of several devices gets at least, where there are blocks for them: with fewer, one that is
+/// slower keeps the others waiting for its last.
+const LAUNCHES_OF_DEVICE: u64 = 4;
+
+/// Launches of a device that are made at a time where streamlines wait for those before them, and where nothing
+/// but counts comes of them.
+const AT_ONCE: [u64; 2] = [2, 64];
+
+/// How much of a device's memory is used.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Memory {
+    /// What is free.
+    Free,
+    /// So many bytes, in buffers no larger than that.
+    Of { bytes: u64, largest: u64 },
+}
+
+impl Memory {
+    /// Devices that have memory for the field, and how it is used; of the others `progress` is told.
+    fn plans(
+        self,
+        work: &Work<'_>,
+        devices: &[Device],
+        progress: &dyn Progress,
+    ) -> Vec<(Device, MemoryPlan)> {
+        let mut plans = Vec::new();
+        for device in devices {
+            let (bytes, largest) = match self {
+                Self::Free => (device.available_bytes(), device.info().largest_buffer_bytes),
+                Self::Of { bytes, largest } => (bytes, largest),
+            };
+            match work.plan(bytes, largest) {
+                Ok(plan) => plans.push((device.clone(), plan)),
+                Err(shortage) => {
+                    progress.warn(&format!("{} is not used: {shortage}", device.info().name));
+                }
             }
         }
+        plans
     }
-    plans
 }
 
 /// Who makes the samples of a process: its threads or, where there are some, its devices, each of
 /// which keeps the field from the first chunk to the last.
 pub(super) struct Crew<'a, C, F> {
     threads: Threads<'a, Tracking<'a>, C, F>,
-    plans: &'a [(Device, MemoryPlan)],
+    work: Work<'a>,
+    plans: Vec<(Device, MemoryPlan)>,
     /// Samples that all devices have memory for.
     per_chunk: u64,
     /// Each is used by the one host thread that serves its device.
@@ -54,65 +79,93 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
     /// says, and of no more than all of them have memory for.
     pub(super) fn begin(
         tracking: &'a Tracking<'a>,
-        workers: &'a Workers,
-        plans: &'a [(Device, MemoryPlan)],
+        on: Backend<'a>,
+        memory: Memory,
         deal: Deal,
         progress: &'a dyn Progress,
         new: F,
     ) -> Self {
-        progress.start("tracking", tracking.total());
-        let all = 0..tracking.total();
-        let threads = Threads::new(tracking, workers, progress, deal.block, all, new);
+        let total = tracking.total();
+        // Their kernel knows no rules that differ from place to place.
+        let devices = if tracking.rules.local.is_empty() { on.devices } else { &[] };
+        let first = (!devices.is_empty()).then(&new);
+        let work = Work::new(tracking, &first.as_ref().map(C::needs).unwrap_or_default());
+        let plans = memory.plans(&work, devices, progress);
+        progress.start("tracking", total);
+        let threads = Threads::new(tracking, on.workers, progress, deal.block, 0..total, new);
+        let threads = first.into_iter().fold(threads, Threads::with);
         let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
+        let for_each = match plans.len() as u64 {
+            0 | 1 => total,
+            several => total.div_ceil(LAUNCHES_OF_DEVICE * several).max(deal.block),
+        };
         let trackers = plans.iter().map(|_| Mutex::default()).collect();
         let failures = Failures::none(plans.len());
-        Self { threads, plans, per_chunk: deal.launch.min(fits), trackers, failures }
+        let per_chunk = deal.launch.min(fits).min(for_each).max(1);
+        Self { threads, work, plans, per_chunk, trackers, failures }
     }
 
-    /// A chunk on a device, launch by launch of samples of one region; judged on the threads only
-    /// once all of it is made, so that a device that fails leaves nothing behind.
-    fn on_device(&self, index: usize, all: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
+    /// A chunk on a device; collectors take of it only once all of it is made, so that a device that fails
+    /// leaves nothing behind.
+    fn on_device(&self, index: usize, samples: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
         let (device, plan) = &self.plans[index];
-        let tracking = self.threads.tracking;
-        let Tracking { field, propagation, seeds, rng_seed, .. } = *tracking;
         let mut tracker = lock(&self.trackers[index]);
         let tracker = match &mut *tracker {
             Some(tracker) => tracker,
-            none => none.insert(DeviceTracker::new(device, field, propagation, rng_seed, plan)?),
+            none => none.insert(DeviceTracker::new(device, &self.work, plan)?),
         };
+        let starts =
+            if self.work.starts_are_given() { self.starts(samples.clone()) } else { Vec::new() };
+        Ok(self.taken(samples.clone(), tracker.make(&self.work, samples, &starts)?))
+    }
+
+    /// Where samples start, in voxels of the directions.
+    fn starts(&self, samples: Range<u64>) -> Vec<[f32; 3]> {
+        let Threads { tracking, workers, .. } = &self.threads;
         let n_samples = u64::from(tracking.n_samples);
-        let mut made = Vec::new();
-        let mut rest = all;
-        while !rest.is_empty() {
-            let region = seeds[(rest.start / n_samples) as usize].region;
-            let in_region = |at: &u64| seeds[(*at / n_samples) as usize].region == region;
-            let stretch: Vec<u64> = rest.clone().take_while(in_region).collect();
-            let samples = rest.start..rest.start + stretch.len() as u64;
-            rest.start = samples.end;
-            let mut batch = Batch { region, ..Batch::default() };
-            for at in stretch {
-                let (seed, number) = (&seeds[(at / n_samples) as usize], (at % n_samples) as u32);
-                let mut draws = Keyed::new(rng_seed, region, seed.key, number);
-                let start = jittered(tracking, seed, &mut draws);
-                batch.items.push(item_key(seed.key, number));
-                batch.starts.push(tracking.space.to_samples(start));
-            }
-            made.push((samples, tracker.make(device, &batch)?));
-        }
-        let mut blocks = Vec::new();
-        for (samples, paths) in made {
-            let done = self.threads.filled(samples.clone(), |block, collector| {
+        let start = |at: u64| {
+            let (seed, number) =
+                (&tracking.seeds[(at / n_samples) as usize], (at % n_samples) as u32);
+            let mut draws = Keyed::new(tracking.rng_seed, seed.region, seed.key, number);
+            tracking.space.to_samples(jittered(tracking, seed, &mut draws))
+        };
+        workers.install(|| samples.into_par_iter().map(start).collect())
+    }
+
+    /// What collectors make of a chunk.
+    fn taken(&self, samples: Range<u64>, made: &Made) -> Vec<C::Block> {
+        let (tracking, first) = (self.threads.tracking, samples.start);
+        if self.work.regions.is_none() {
+            let n_samples = u64::from(tracking.n_samples);
+            return self.threads.filled(samples, |block, collector| {
                 let mut single = Single::new(tracking);
                 for at in block {
                     let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
-                    let item = (at - samples.start) as usize;
-                    single
-                        .replay(seed, number, &paths, item, &mut |sample| collector.sample(sample));
+                    let item = (at - first) as usize;
+                    single.replay(seed, number, made, item, &mut |sample| collector.sample(sample));
                 }
             });
-            blocks.extend(done);
         }
-        Ok(blocks)
+        if self.work.counts.is_none() {
+            return self.threads.filled(samples, |block, collector| {
+                let mut handing = Handing::new(tracking, made, first);
+                for at in block {
+                    handing.sample(at, &mut |sample| collector.sample(sample));
+                }
+            });
+        }
+        let mut blocks = vec![self.threads.collected(|collector| collector.counted(&made.counts))];
+        if self.work.points != Points::None {
+            blocks.extend(self.threads.filled(samples, |block, collector| {
+                let mut handing = Handing::new(tracking, made, first);
+                for at in block {
+                    if self.work.points == Points::All || handing.is_kept(at) {
+                        handing.sample(at, &mut |sample| collector.counted_sample(sample));
+                    }
+                }
+            }));
+        }
+        blocks
     }
 }
 
@@ -133,7 +186,8 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
         if self.plans.is_empty() {
             return self.threads.at_once();
         }
-        self.per_chunk.saturating_mul(2 * self.plans.len() as u64)
+        let of_device = AT_ONCE[usize::from(self.work.points == Points::None)];
+        self.per_chunk.saturating_mul(of_device * self.plans.len() as u64)
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
@@ -141,7 +195,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
             return self.threads.make(units);
         }
         serving::make(
-            self.plans,
+            &self.plans,
             &self.failures,
             units,
             self.per_chunk,

@@ -161,8 +161,19 @@ impl Made<'_> {
         places: &[u32],
         take: &mut Take<'_>,
     ) {
+        self.hand_on(verdicts.kept(judge, step_mm).0, &judge.network, all, places, take);
+    }
+
+    /// Hands in the halves in `all` that are kept.
+    pub(super) fn hand_on(
+        self,
+        [first, second]: [bool; 2],
+        network: &[Option<u32>],
+        all: &[[f32; 3]],
+        places: &[u32],
+        take: &mut Take<'_>,
+    ) {
         let Self { seed, seed_index, number, order, n_made_first, ends } = self;
-        let [first, second] = verdicts.kept(judge, step_mm).0;
         let (kept, n_first) = match (first, second) {
             (true, true) => (0..all.len(), n_made_first),
             (true, false) => (0..n_made_first, n_made_first),
@@ -181,7 +192,7 @@ impl Made<'_> {
             all_points: all,
             ends,
             kept: first || second,
-            network: &judge.network,
+            network,
         });
     }
 }

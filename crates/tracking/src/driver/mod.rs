@@ -2,6 +2,7 @@
 
 mod devices;
 mod followers;
+mod handing;
 mod judging;
 mod rounds;
 mod select;
@@ -12,40 +13,18 @@ mod threads;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fimbria_compute::device::Device;
-use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
 
-use crate::device::MemoryPlan;
-use crate::draws::{Draws, Keyed, Sequence};
+use crate::device::can_judge;
+use crate::draws::{Keyed, Sequence};
 use crate::fast::FastTracker;
 use crate::sample::{Collect, Parcel, Take};
-use crate::{Field, Propagation, Rules, Seed, Space};
+use crate::tracking::Tracking;
 
-use devices::Crew;
+use devices::{Crew, Memory};
 pub(crate) use judging::{Half, Judged, Judging, Made};
 pub use select::{Selected, track_densities};
 use single::Single;
-
-/// Everything that streamlines depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct Tracking<'a> {
-    /// The directions.
-    pub field: &'a Field,
-    /// Where seeds and regions are.
-    pub space: &'a Space,
-    /// How streamlines are propagated.
-    pub propagation: &'a Propagation,
-    /// What decides over them.
-    pub rules: &'a Rules,
-    /// Where they start.
-    pub seeds: &'a [Seed],
-    /// Samples of each seed.
-    pub n_samples: u32,
-    /// Radius of the sphere around each seed to start in, mm.
-    pub jitter_mm: f32,
-    /// Seed of the random numbers.
-    pub rng_seed: u64,
-}
 
 /// Makes streamlines on one thread.
 pub(crate) trait Tracker: Sync {
@@ -108,8 +87,9 @@ pub fn track<C: Collect, E: From<Interrupted> + Send>(
     track_on(tracking, Backend::cpu(workers), Deal::default(), progress, new, each)
 }
 
-/// As [`track`] on devices, with the threads for what devices fail at, all of this process.
-/// Judgement and counting are the threads'.
+/// As [`track`] on devices, with the threads for what devices fail at, all of this process. Devices judge and count,
+/// and hand back no more than a collector [needs](Collect::needs); the threads judge where a surface is
+/// among the rules or a warp leads to the seed space.
 ///
 /// # Errors
 /// As [`track`].
@@ -121,21 +101,26 @@ pub fn track_on<C: Collect, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    let plans = devices::usable(tracking, on.devices, progress);
-    track_planned(tracking, on.workers, &plans, deal, progress, new, each)
+    let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
+    rounds::in_one_process(crew, each)
 }
 
-/// As [`track_on`], with the memory of `plans`; without any on the threads.
-pub(crate) fn track_planned<C: Collect, E: From<Interrupted> + Send>(
+/// Whether devices judge these streamlines; else they follow them, and threads judge and count.
+pub fn devices_judge(tracking: &Tracking<'_>) -> bool {
+    can_judge(tracking)
+}
+
+/// As [`track_on`] with so many bytes of each device, in buffers of no more than `largest`.
+pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     tracking: &Tracking<'_>,
-    workers: &Workers,
-    plans: &[(Device, MemoryPlan)],
-    deal: Deal,
-    progress: &dyn Progress,
+    on: Backend<'_>,
+    (bytes, largest): (u64, u64),
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    rounds::in_one_process(Crew::begin(tracking, workers, plans, deal, progress, new), each)
+    let memory = Memory::Of { bytes, largest };
+    let crew = Crew::begin(tracking, on, memory, Deal::default(), &Silent, new);
+    rounds::in_one_process(crew, each)
 }
 
 /// As [`track_on`] with all processes of `on`, which must be given the same `tracking`: each makes a
@@ -152,8 +137,7 @@ pub fn track_among<C: Parcel, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    let plans = devices::usable(tracking, on.devices, progress);
-    let crew = Crew::begin(tracking, on.workers, &plans, deal, progress, new);
+    let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
     rounds::among_processes(crew, on.comm, each)
 }
 
@@ -189,21 +173,4 @@ pub fn track_slowly<C: Collect>(
         progress.advance(u64::from(tracking.n_samples));
     }
     Ok(())
-}
-
-/// A place in the sphere of radius `jitter_mm` around a seed, or the seed itself.
-pub(crate) fn jittered(tracking: &Tracking<'_>, seed: &Seed, draws: &mut dyn Draws) -> [f32; 3] {
-    let radius = tracking.jitter_mm;
-    if radius <= 0.0 {
-        return seed.pos;
-    }
-    let spacing = tracking.space.grid().ras_from_vox.spacing();
-    // The chance to miss the sphere a thousand times is nil, unless numbers are no random ones.
-    for attempt in 0..1000 {
-        let place = draws.jitter(attempt).map(|u| (2.0 * u - 1.0) * radius);
-        if place.iter().map(|x| x * x).sum::<f32>() <= radius * radius {
-            return std::array::from_fn(|a| seed.pos[a] + place[a] / spacing[a] as f32);
-        }
-    }
-    seed.pos
 }

@@ -1,12 +1,12 @@
 //! One sample at a time, made by the oracle or by a device.
 
 use super::judging::{Judged, Judging, stopped};
-use super::{Tracking, jittered};
-use crate::device::Paths;
+use crate::device::Made;
 use crate::draws::{Draws, Keyed};
 use crate::oracle::{HalfEnd, Propagator, propagate};
 use crate::rules::Watcher;
 use crate::sample::Take;
+use crate::tracking::{Tracking, jittered};
 use crate::{EndReason, Seed};
 
 /// The half that a seed on a surface has not.
@@ -52,28 +52,30 @@ impl<'a> Single<'a> {
         });
     }
 
-    /// Judges a sample that a device made.
+    /// Judges a sample that a device made, which has looked for loops already.
     pub(super) fn replay(
         &mut self,
         seed_index: usize,
         number: u32,
-        paths: &Paths,
+        made: &Made,
         item: usize,
         take: &mut Take<'_>,
     ) {
         let seed = &self.tracking.seeds[seed_index];
         // A rule that ends the first half at the seed takes its direction from the second, which
         // the device has given it.
-        let start = paths.half(0, item).next();
-        if start.is_some_and(|(start, _)| self.judging.ends_at(start, seed.region)) {
+        let start = made.half(0, item).first();
+        if start.is_some_and(|start| self.judging.ends_at(*start, seed.region)) {
             let mut draws = Keyed::new(self.tracking.rng_seed, seed.region, seed.key, number);
             return self.sample(seed_index, seed, number, &mut draws, take);
         }
         let judged = Judged { seed, seed_index, number, order: (seed_index, number) };
         self.judging.sample(judged, take, |half, _, watcher| {
             let half = half as usize;
-            let ended = stopped(paths.half(half, item), watcher);
-            HalfEnd { first_dir: None, reason: ended.unwrap_or(paths.reason(half, item)) }
+            // Without directions nothing comes back on itself.
+            let points = made.half(half, item).iter().map(|pos| (*pos, [0.0; 3]));
+            let ended = stopped(points, watcher);
+            HalfEnd { first_dir: None, reason: ended.unwrap_or(made.reason(half, item)) }
         });
     }
 }

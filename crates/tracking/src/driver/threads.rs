@@ -35,8 +35,14 @@ impl<'a, T: Tracker, C: Collect, F: Fn() -> C + Sync> Threads<'a, T, C, F> {
         Self { tracking, workers, progress, block, all, new, idle: Mutex::default() }
     }
 
+    /// The same with a collector that is there already.
+    pub(super) fn with(self, collector: C) -> Self {
+        lock(&self.idle).push(collector);
+        self
+    }
+
     /// What a collector that `fill` fills with samples leaves behind.
-    fn collected(&self, fill: impl FnOnce(&mut C)) -> C::Block {
+    pub(super) fn collected(&self, fill: impl FnOnce(&mut C)) -> C::Block {
         let taken = lock(&self.idle).pop();
         let mut collector = taken.unwrap_or_else(&self.new);
         fill(&mut collector);

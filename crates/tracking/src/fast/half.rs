@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::state::{IN_FLIGHT, Particles};
 use crate::draws::{Draws, Keyed, Lookup, item_key, step_key};
-use crate::driver::{Made, Tracking, jittered};
+use crate::driver::Made;
 use crate::rules::{Judge, LoopCheck, Verdicts};
 use crate::sample::Take;
+use crate::tracking::{Tracking, jittered};
 use crate::{EndReason, Seed};
 
 /// The samples to be made, and those in the lanes.

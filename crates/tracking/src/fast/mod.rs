@@ -21,12 +21,12 @@ use pulp::{Simd, WithSimd};
 
 use crate::EndReason;
 use crate::draws::stream;
-use crate::driver::Tracking;
 use crate::field::Lattice;
 use crate::field::voxel;
 use crate::oracle::scale;
 use crate::sample::Take;
 use crate::step::{along, dot, halfway, moved, select3};
+use crate::tracking::Tracking;
 use half::Halves;
 use lookup::Wanted;
 use state::{Particles, PerLane, REGISTERS, ROWS};

@@ -18,6 +18,8 @@ pub use visits::{Visited, Visits};
 use fimbria_compute::comm::Comm;
 use sums::add_up;
 
+use crate::counts::Counts;
+use crate::needs::{Countable, Needs, Points};
 use crate::sample::{Collect, Sample};
 use crate::{EndReason, Space};
 
@@ -142,6 +144,36 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// What it asks for: no points where a device counts all that is counted here.
+    pub fn needs(&self) -> Needs<'_> {
+        let has_matrix = self.matrix1.is_some() || self.matrix2.is_some() || self.matrix3.is_some();
+        let takes_samples =
+            has_matrix || !self.target_paths.is_empty() || self.visits.counts_orientations();
+        let targets = self.targets.as_ref().map_or(&[][..], Targets::regions);
+        let counts = Countable {
+            distances: self.visits.counts_distances(),
+            network: self.network.is_some(),
+            targets,
+        };
+        Needs { points: Points::None, counts: (!takes_samples).then_some(counts) }
+    }
+
+    /// Adds what a device has counted.
+    pub fn add_counts(&mut self, counts: &Counts) {
+        let add = |a: &mut [u64], b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.kept, &counts.kept);
+        add(&mut self.ends, &counts.ends);
+        self.made += counts.made;
+        self.points += counts.points;
+        self.visits.add_counts(&counts.visits);
+        if let Some(targets) = &mut self.targets {
+            targets.add_counts(&counts.targets, counts.seeds.clone());
+        }
+        if let Some(network) = &mut self.network {
+            network.add_counts(&counts.network);
+        }
+    }
+
     /// Counts one sample.
     pub fn add(&mut self, sample: &Sample<'_>) {
         self.made += 1;
@@ -183,6 +215,14 @@ impl Collect for Tally<'_> {
 
     fn sample(&mut self, sample: &Sample<'_>) {
         self.add(sample);
+    }
+
+    fn needs(&self) -> Needs<'_> {
+        self.needs()
+    }
+
+    fn counted(&mut self, counts: &Counts) {
+        self.add_counts(counts);
     }
 
     fn end_block(&mut self) {}

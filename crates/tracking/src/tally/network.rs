@@ -2,6 +2,7 @@
 
 use fimbria_compute::comm::Comm;
 
+use crate::counts::Joined;
 use crate::sample::Sample;
 use crate::tally::sums::add_up;
 
@@ -26,6 +27,14 @@ impl NetworkMatrix {
                 self.counts[row + region] += 1;
                 self.steps[row + region] += u64::from(*steps);
             }
+        }
+    }
+
+    /// Adds what a device has counted.
+    pub(super) fn add_counts(&mut self, counts: &Joined) {
+        for (at, samples, steps) in counts.entries() {
+            self.counts[at] += u64::from(samples);
+            self.steps[at] += steps;
         }
     }
 

@@ -1,8 +1,11 @@
 //! Samples of each seed that reach targets.
 
+use std::ops::Range;
+
 use fimbria_compute::comm::Comm;
 
 use crate::Space;
+use crate::counts::Joined;
 use crate::region::{Region, Step, steps_of};
 use crate::sample::Sample;
 use crate::tally::Visited;
@@ -53,6 +56,15 @@ impl<'a> Targets<'a> {
                 self.steps[target][sample.seed_index] += u64::from(steps);
                 each(target);
             }
+        }
+    }
+
+    /// Adds what a device has counted of the samples of some seeds.
+    pub(super) fn add_counts(&mut self, counts: &Joined, seeds: Range<usize>) {
+        for (at, samples, steps) in counts.entries() {
+            let (target, seed) = (at / seeds.len(), seeds.start + at % seeds.len());
+            self.counts[target][seed] += samples;
+            self.steps[target][seed] += steps;
         }
     }
 

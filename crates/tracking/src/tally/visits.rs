@@ -5,6 +5,7 @@ use std::array::from_fn;
 use fimbria_compute::comm::Comm;
 
 use crate::Space;
+use crate::counts::Joined;
 use crate::sample::Sample;
 use crate::tally::sums::{STRETCH, add_up};
 
@@ -58,6 +59,20 @@ impl Visits {
 
     pub(super) fn counts_distances(&self) -> bool {
         !self.steps.is_empty()
+    }
+
+    pub(super) fn counts_orientations(&self) -> bool {
+        !self.products.is_empty()
+    }
+
+    /// Adds what a device has counted of visits and steps.
+    pub(super) fn add_counts(&mut self, counts: &Joined) {
+        for (voxel, samples, steps) in counts.entries() {
+            self.cells[voxel].count += samples;
+            if let Some(sum) = self.steps.get_mut(voxel) {
+                *sum += steps;
+            }
+        }
     }
 
     /// Orientations are counted too.
@@ -135,6 +150,16 @@ impl Visits {
         self.cells.iter_mut().for_each(|cell| cell.count = 0);
         self.steps.fill(0);
         self.products.fill([0; 6]);
+    }
+
+    /// Number of voxels.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// True without voxels.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
     }
 
     /// Samples that visit a voxel (radiological index).

@@ -2,6 +2,7 @@
 
 mod anatomy;
 mod bend;
+mod counted;
 mod densities;
 mod deterministic;
 mod devices;

@@ -3,8 +3,8 @@
 use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
 use fimbria_tracking::{
-    Attempts, Collect, Deal, DensityTracking, EndReason, Lines, Parcel, Sample, Tally, Tracking,
-    track_among, track_densities,
+    Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Needs, Parcel, Points,
+    Sample, Tally, Tracking, devices_judge, track_among, track_densities,
 };
 
 use super::TrackError;
@@ -21,6 +21,21 @@ impl Collect for Counted<'_> {
 
     fn sample(&mut self, sample: &Sample<'_>) {
         self.tally.add(sample);
+        if let Some(lines) = &mut self.lines {
+            lines.sample(sample);
+        }
+    }
+
+    fn needs(&self) -> Needs<'_> {
+        let points = if self.lines.is_some() { Points::Kept } else { Points::None };
+        Needs { points, ..self.tally.needs() }
+    }
+
+    fn counted(&mut self, counts: &Counts) {
+        self.tally.add_counts(counts);
+    }
+
+    fn counted_sample(&mut self, sample: &Sample<'_>) {
         if let Some(lines) = &mut self.lines {
             lines.sample(sample);
         }
@@ -55,6 +70,7 @@ pub(super) fn counted<'t>(
     mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
 ) -> Result<Tally<'t>, TrackError> {
     let on = log.session().on;
+    note_who_judges(tracking, log);
     // Every process needs a tally of all that is counted, also one without a sample.
     let mut tally = new().tally;
     let made = track_among(tracking, on, Deal::default(), log, new, |lines| {
@@ -64,6 +80,16 @@ pub(super) fn counted<'t>(
     tally.gather(on.comm);
     count(&tally, log);
     Ok(tally)
+}
+
+/// Says so where devices follow streamlines, and threads judge them.
+pub(crate) fn note_who_judges(tracking: &Tracking<'_>, log: &Logbook<'_>) {
+    if !log.session().on.devices.is_empty() && !devices_judge(tracking) {
+        log.note(
+            "the threads judge and count these streamlines: devices know no surfaces, no warps and \
+             no more than 256 regions",
+        );
+    }
 }
 
 /// The same through densities.

@@ -22,7 +22,7 @@ mod whole_brain;
 use std::path::{Path, PathBuf};
 
 pub use anatomy::AnatomyOptions;
-pub(crate) use counted::count;
+pub(crate) use counted::{count, note_who_judges};
 pub use directions::{Directions, LoadDirections};
 pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;

@@ -1,0 +1,144 @@
+//! What a device does of a job, and what is left to the threads.
+
+use super::labels::RegionBits;
+use super::plan::{Load, MemoryPlan, Shortage};
+use crate::Space;
+use crate::needs::{Needs, Points};
+use crate::tracking::Tracking;
+
+/// What devices do of a job: they make streamlines, judge them unless a surface or a warp is among what decides, and
+/// count what is counted by whole numbers.
+pub(crate) struct Work<'a> {
+    pub(crate) tracking: Tracking<'a>,
+    /// The regions; `None` where the threads judge.
+    pub(crate) regions: Option<RegionBits>,
+    /// What is counted; `None` where the threads count.
+    pub(crate) counts: Option<Counted>,
+    /// Of which samples points are handed back.
+    pub(crate) points: Points,
+    /// Regions of seeds.
+    pub(crate) n_regions: usize,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) distances: bool,
+    pub(crate) network: bool,
+}
+
+/// Whether devices judge streamlines: where no surface and no warp is among what decides, and the regions are not
+/// too many.
+pub(crate) fn can_judge(tracking: &Tracking<'_>) -> bool {
+    RegionBits::fit(tracking.rules, &[]) && !is_warped(tracking.space)
+}
+
+fn is_warped(space: &Space) -> bool {
+    space.affines().is_none() && !space.is_that_of_samples()
+}
+
+impl<'a> Work<'a> {
+    /// Of a job whose collectors ask for `needs`.
+    pub(crate) fn new(tracking: &Tracking<'a>, needs: &Needs<'_>) -> Self {
+        let Tracking { space, rules, seeds, .. } = *tracking;
+        let bits = |targets| {
+            let n_voxels = space.grid().len();
+            (!is_warped(space)).then(|| RegionBits::new(rules, targets, n_voxels)).flatten()
+        };
+        let counts = needs.counts.and_then(|wanted| {
+            let counted = Counted { distances: wanted.distances, network: wanted.network };
+            Some((counted, bits(wanted.targets)?))
+        });
+        let (counts, regions) = match counts {
+            Some((counted, bits)) => (Some(counted), Some(bits)),
+            None => (None, bits(&[])),
+        };
+        let points = match (&regions, counts) {
+            (None, _) => Points::All,
+            (Some(_), None) => needs.points.max(Points::Kept),
+            (Some(_), Some(_)) => needs.points,
+        };
+        let n_regions = seeds.iter().map(|seed| seed.region as usize + 1).max().unwrap_or(0);
+        Self { tracking: *tracking, regions, counts, points, n_regions }
+    }
+
+    /// True where the threads draw starts: only they know warps.
+    pub(crate) fn starts_are_given(&self) -> bool {
+        is_warped(self.tracking.space)
+    }
+
+    /// Numbers of each run of points in one voxel: the voxel, and where somebody asks the steps to it.
+    pub(super) fn run_words(&self) -> usize {
+        match self.counts {
+            None => 0,
+            Some(counted) if counted.distances || self.n_targets() > 0 => 2,
+            Some(_) => 1,
+        }
+    }
+
+    pub(super) fn n_network(&self) -> usize {
+        self.regions.as_ref().map_or(0, |bits| bits.n_network)
+    }
+
+    pub(super) fn n_targets(&self) -> usize {
+        self.regions.as_ref().map_or(0, |bits| bits.n_targets)
+    }
+
+    /// Seeds in a launch of samples.
+    pub(super) fn seeds_of(&self, samples: std::ops::Range<u64>) -> std::ops::Range<usize> {
+        let n = u64::from(self.tracking.n_samples).max(1);
+        (samples.start / n) as usize..samples.end.div_ceil(n) as usize
+    }
+
+    /// Numbers that visits take.
+    pub(super) fn visit_words(&self) -> usize {
+        let per_voxel = match self.counts {
+            None => 0,
+            Some(counted) if counted.distances => 3,
+            Some(_) => 1,
+        };
+        per_voxel * self.tracking.space.grid().len()
+    }
+
+    /// Numbers that pairs of regions take.
+    pub(super) fn network_words(&self) -> usize {
+        let counts = self.counts.is_some_and(|counted| counted.network);
+        if counts { 3 * self.n_network() * self.n_network() } else { 0 }
+    }
+
+    /// How it shares `bytes` of memory, in buffers of `largest` bytes at most, with the field.
+    ///
+    /// # Errors
+    /// Where the field or a single sample does not fit.
+    pub(crate) fn plan(&self, bytes: u64, largest: u64) -> Result<MemoryPlan, Shortage> {
+        let Tracking { field, propagation, .. } = self.tracking;
+        MemoryPlan::new(field.size(), propagation.half_points(), &self.load(), bytes, largest)
+    }
+
+    /// What memory it takes beside the field.
+    fn load(&self) -> Load {
+        let Tracking { seeds, propagation, n_samples, .. } = self.tracking;
+        let half = u64::from(propagation.half_points());
+        let word = size_of::<u32>() as u64;
+        let labels = self.regions.as_ref().map_or(0, |bits| bits.values.len());
+        let fixed =
+            [2 * seeds.len(), 3 * seeds.len(), labels, self.visit_words(), self.network_words()];
+        let starts = if self.starts_are_given() { 3 } else { 0 };
+        // Two seeds of a launch may have few of their samples in it.
+        let of_targets = 3 * self.n_targets() as u64;
+        Load {
+            fixed: fixed.map(|words| word * words as u64),
+            of_edges: 2 * of_targets * word,
+            per_sample: [
+                if self.points == Points::None { 0 } else { 2 * half * 3 * word },
+                2 * half * self.run_words() as u64 * word,
+                if propagation.loop_check { 4 * half * word } else { 0 },
+                (self.n_network() as u64 + starts) * word,
+                of_targets.div_ceil(u64::from(n_samples).max(1)) * word,
+                // Ends, kept ones and first points.
+                6 * word + word + 2 * size_of::<u64>() as u64,
+            ],
+            reads_points: self.points != Points::None,
+        }
+    }
+}
