@@ -1,15 +1,13 @@
 //! What buffers take of a device's memory, and freed memory that is kept for the next of them.
 //!
 //! Drivers take their time: a block is only given back when all work that was queued before is done. What
-//! a queue freed may be used again by what is queued there later without waiting for anything.
+//! a queue freed may be used again by what is queued there later without waiting for anything. Only blocks of
+//! the very size are: what a larger one has to spare would be missing where memory is just enough.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::error::Fault;
 use super::runtime::{Handle, Runtime};
-
-/// The share by which a kept block may be larger than what is asked for.
-const MOST_SPARE: f64 = 0.25;
 
 /// The memory that buffers on a device may take.
 pub(super) struct Memory {
@@ -59,15 +57,15 @@ impl Memory {
         self.budget.saturating_sub(self.lock().in_use)
     }
 
-    /// A block of at least `bytes` (not 0) for a queue: one that it freed, else a new one. What is kept is
-    /// given back before memory is found to be short.
+    /// A block of `bytes` (not 0) for a queue: one that it freed, else a new one. What is kept is given back
+    /// before memory is found to be short.
     pub(super) fn take(&self, bytes: u64, queue: &Arc<dyn Runtime>) -> Result<Block, Refusal> {
         let mut state = self.lock();
         let available = self.budget.saturating_sub(state.in_use);
         if bytes > available {
             return Err(Refusal { fault: Fault::OutOfMemory, available });
         }
-        if let Some(block) = state.kept_for(bytes, available, queue) {
+        if let Some(block) = state.kept_for(bytes, queue) {
             state.in_use += block.bytes;
             return Ok(block);
         }
@@ -105,14 +103,10 @@ impl State {
         self.kept.iter().map(|kept| kept.block.bytes).sum()
     }
 
-    /// The smallest block that this queue freed, no smaller than asked for and not much larger.
-    fn kept_for(&mut self, bytes: u64, most: u64, queue: &Arc<dyn Runtime>) -> Option<Block> {
-        let most = most.min(bytes + (MOST_SPARE * bytes as f64) as u64);
-        let fits = |kept: &Kept| {
-            (bytes..=most).contains(&kept.block.bytes) && Arc::ptr_eq(&kept.queue, queue)
-        };
-        let fitting = self.kept.iter().enumerate().filter(|(_, kept)| fits(kept));
-        let (at, _) = fitting.min_by_key(|(_, kept)| kept.block.bytes)?;
+    /// The block of this size that this queue freed last.
+    fn kept_for(&mut self, bytes: u64, queue: &Arc<dyn Runtime>) -> Option<Block> {
+        let fits = |kept: &Kept| kept.block.bytes == bytes && Arc::ptr_eq(&kept.queue, queue);
+        let at = self.kept.iter().rposition(fits)?;
         Some(self.kept.remove(at).block)
     }
 }

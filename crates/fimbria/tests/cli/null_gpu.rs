@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::process::Command;
 
 use fimbria_testing::Driver;
 use serde_json::Value;
@@ -270,6 +271,60 @@ fn a_card_that_was_named_and_does_not_open_is_one_error() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(ran.stderr.contains("error: Null GPU: out of memory ("), "{}", ran.stderr);
     assert!(!bed.folder.join("out").exists());
+}
+
+/// In a place of its own, whose folder of devices shows a card; $1 is where the usual one goes.
+const WITH_A_CARD: &str = r#"
+set -e
+mkdir "$1"; mount --rbind /dev "$1"; mount -t tmpfs tmpfs /dev
+for name in null zero random urandom; do touch /dev/$name; mount --bind "$1/$name" /dev/$name; done
+mkdir /dev/nvidia0
+shift; exec "$@"
+"#;
+
+/// What `crates/models/src/voxelwise/gain.rs` says pays is the card's, the rest the threads', who say so.
+#[test]
+fn a_card_that_nobody_named_is_used_for_what_it_pays_for() {
+    let folder = Folder::new();
+    // Of one thread the densities of these voxels take more than half a second, by the table.
+    folder.done(
+        "phantom crossing --size 18,20,16 --voxel 9.4 --shells 1000:20,2000:20 --format nii -o s",
+    );
+    let Some(bed) = Bed::new(folder) else { return };
+    let run = |words: &[&str]| {
+        let program = bed.folder.command("");
+        let mut command = Command::new("unshare");
+        command
+            .args(["--map-root-user", "--mount", "sh", "-c", WITH_A_CARD, "sh", "devices"])
+            .args(words.iter().map(|word| match *word {
+                "fimbria" => program.get_program(),
+                word => word.as_ref(),
+            }))
+            .current_dir(bed.folder.path())
+            .env("LD_LIBRARY_PATH", &bed.library_path)
+            .env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/null-gpu"));
+        let ran = Ran::of(&command.output().unwrap());
+        fs::remove_dir(bed.folder.join("devices")).unwrap();
+        ran
+    };
+    if run(&["true"]).code != Some(0) {
+        return fimbria_testing::skipped("the system gives nobody a folder of devices of his own");
+    }
+    for (fit, pays) in [("dti", false), ("fod", true)] {
+        let mut words = vec!["fimbria", "fit", fit];
+        words.extend(SERIES.split(' '));
+        let out = format!("{fit}-auto");
+        words.extend(["--device", "auto", "--threads", "1", "--format", "nii", "-o", &out]);
+        let ran = run(&words);
+        assert_eq!(ran.code, Some(0), "{fit}: {}", ran.stderr);
+        let record = fs::read(bed.folder.join(&out).join("run.json")).unwrap();
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        let stages = record["stages"].as_array().unwrap();
+        let stage = stages.iter().find(|stage| stage["name"] == fit).unwrap();
+        let on_card = stage["counts"]["chunks_on_Null GPU"].as_u64().unwrap_or(0);
+        let left = &record["left_to_threads"];
+        assert_eq!((on_card > 0, left.is_null()), (pays, pays), "{fit}: {record}");
+    }
 }
 
 #[test]

@@ -77,41 +77,53 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         }
     }
 
-    /// Starts of every voxel, `[parameter][stride]`: from the sample nearest b = 1 ms/µm², or from
-    /// the rows of earlier maps.
+    /// Starts of every voxel for some directions, `[direction][parameter][stride]`: from the sample nearest
+    /// b = 1 ms/µm², or from the rows of earlier maps.
     fn starts(
         &self,
         scaled: &Scaled<'_>,
-        direction: &Direction,
+        directions: &[Direction],
         earlier: &[f32],
         workers: Option<&Workers>,
     ) -> Vec<f32> {
-        let distance = |&&v: &&usize| (self.protocol.b[v] - 1.0).abs();
-        let nearest = direction.volumes.iter().min_by(|v, w| distance(v).total_cmp(&distance(w)));
-        let volume = nearest.copied().unwrap_or_default();
+        let b_of = |volume: usize| self.protocol.b[volume];
+        let distance = |&&v: &&usize| (b_of(v) - 1.0).abs();
+        let nearest: Vec<usize> = directions
+            .iter()
+            .map(|direction| {
+                let volumes = direction.volumes.iter();
+                let nearest = volumes.min_by(|v, w| distance(v).total_cmp(&distance(w)));
+                nearest.copied().unwrap_or_default()
+            })
+            .collect();
+        let of_rows: Vec<&[usize]> = nearest.iter().map(std::slice::from_ref).collect();
         let mut samples = Vec::new();
-        scaled.samples(&[&[volume]], &mut samples);
-        let b = self.protocol.b[volume] as f32;
-        let b_most = direction.volumes.iter().map(|&v| self.protocol.b[v] as f32);
-        let b_most = b_most.fold(b, f32::max);
+        scaled.samples(&of_rows, &mut samples);
         let stride = scaled.stride;
         let n_earlier = (earlier.len() / stride).saturating_sub(1) / 2;
-        let place = self.options.earlier.as_ref().and_then(|e| e.place_of(direction));
-        let place = place.filter(|&place| place < n_earlier);
-        let from_earlier = |voxel: usize| {
-            let at = |row: usize| earlier[row * stride + voxel];
-            let quantities = place.map(|place| [at(place), at(n_earlier + place)])?;
-            self.model.parameters_of(quantities, at(2 * n_earlier) / scaled.scale[voxel])
-        };
-        let mut starts = vec![0.0; P * scaled.stride];
+        let mut starts = vec![0.0; directions.len() * P * stride];
         in_columns(workers, stride, [&mut starts], |range, [mut starts]| {
-            for (lane, voxel) in range.enumerate() {
-                let log_loss = -samples[voxel].max(f32::MIN_POSITIVE).ln();
-                let start = from_earlier(voxel).unwrap_or_else(|| {
-                    self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS), b_most)
-                });
-                for (row, start) in starts.iter_mut().zip(start) {
-                    row[lane] = start;
+            let of_directions = starts.chunks_exact_mut(P).zip(samples.chunks_exact(stride));
+            for ((starts, samples), (direction, &volume)) in
+                of_directions.zip(directions.iter().zip(&nearest))
+            {
+                let b = b_of(volume) as f32;
+                let b_most = direction.volumes.iter().map(|&v| b_of(v) as f32).fold(b, f32::max);
+                let place = self.options.earlier.as_ref().and_then(|e| e.place_of(direction));
+                let place = place.filter(|&place| place < n_earlier);
+                let from_earlier = |voxel: usize| {
+                    let at = |row: usize| earlier[row * stride + voxel];
+                    let quantities = place.map(|place| [at(place), at(n_earlier + place)])?;
+                    self.model.parameters_of(quantities, at(2 * n_earlier) / scaled.scale[voxel])
+                };
+                for (lane, voxel) in range.clone().enumerate() {
+                    let log_loss = -samples[voxel].max(f32::MIN_POSITIVE).ln();
+                    let start = from_earlier(voxel).unwrap_or_else(|| {
+                        self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS), b_most)
+                    });
+                    for (row, start) in starts.iter_mut().zip(start) {
+                        row[lane] = start;
+                    }
                 }
             }
         });
@@ -191,40 +203,37 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         let Tile { rows, scratch: samples, .. } = tile;
         rows.fill(0.0);
         let mut sums = vec![0.0; sum::COUNT * stride];
-        for (d, direction) in self.directions.iter().enumerate() {
-            let (mut of_rows, mut covariates) = (Vec::new(), Vec::new());
-            let mut weights = Vec::new();
-            if !unweighted.is_empty() {
-                // Their mean with their number as weight has the same minimum as all of them.
-                of_rows.push(&unweighted[..]);
-                covariates.push(self.model.covariate(0.0));
-                weights.push(unweighted.len() as f32);
-            }
-            for volume in &direction.volumes {
-                of_rows.push(std::slice::from_ref(volume));
-                covariates.push(self.model.covariate(b[*volume]));
-                weights.push(1.0);
-            }
+        // Threads are called seldom, for all directions. One alone does one after the other, which stays in
+        // its cache.
+        let at_once = if on.workers().is_some() { self.directions.len().max(1) } else { 1 };
+        for (group, directions) in self.directions.chunks(at_once).enumerate() {
+            let first = group * at_once;
+            let parts: Vec<Part<'_>> = directions.iter().map(|d| self.part(d)).collect();
+            let of_rows: Vec<&[usize]> =
+                parts.iter().flat_map(|part| &part.of_rows).copied().collect();
             scaled.samples(&of_rows, samples);
-            let batch = Batch {
-                samples,
-                covariates: &covariates,
-                constants: &constants,
-                weights: Weights::PerSample(&weights),
-                starts: &self.starts(&scaled, direction, earlier, on.workers()),
-            };
-            let (layout, results) =
-                solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
+            let starts = self.starts(&scaled, directions, earlier, on.workers());
+            let mut rest = &samples[..];
+            let mut found = Vec::new();
+            for (part, starts) in parts.iter().zip(starts.chunks_exact(P * stride)) {
+                let (samples, after) = rest.split_at(part.of_rows.len() * stride);
+                rest = after;
+                let batch = Batch {
+                    samples,
+                    covariates: &part.covariates,
+                    constants: &constants,
+                    weights: Weights::PerSample(&part.weights),
+                    starts,
+                };
+                found.push(solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?);
+            }
             let arrays = [&mut **rows, &mut sums];
             in_columns(on.workers(), stride, arrays, |range, [mut rows, mut sums]| {
-                self.add_some(
-                    (d, direction),
-                    &scaled,
-                    (&layout, &results),
-                    range,
-                    &mut rows,
-                    &mut sums,
-                );
+                for (k, (direction, (layout, results))) in directions.iter().zip(&found).enumerate()
+                {
+                    let (of, range) = ((layout, &results[..]), range.clone());
+                    self.add_some((first + k, direction), &scaled, of, range, &mut rows, &mut sums);
+                }
             });
         }
         let arrays = [&mut **rows, &mut sums];
@@ -232,6 +241,24 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             self.end_some(&scaled, range, &mut rows, &sums);
         });
         Ok(())
+    }
+
+    /// What is fitted of a direction.
+    fn part<'p>(&'p self, direction: &'p Direction) -> Part<'p> {
+        let Protocol { unweighted, b, .. } = &self.protocol;
+        let mut part = Part { of_rows: Vec::new(), covariates: Vec::new(), weights: Vec::new() };
+        if !unweighted.is_empty() {
+            // Their mean with their number as weight has the same minimum as all of them.
+            part.of_rows.push(&unweighted[..]);
+            part.covariates.push(self.model.covariate(0.0));
+            part.weights.push(unweighted.len() as f32);
+        }
+        for volume in &direction.volumes {
+            part.of_rows.push(std::slice::from_ref(volume));
+            part.covariates.push(self.model.covariate(b[*volume]));
+            part.weights.push(1.0);
+        }
+        part
     }
 
     /// The rows of maps: the mean of the first quantity, standard errors, S0, residual, status.
@@ -343,6 +370,13 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             rows[places.status][lane] = scaled.status(voxel, status).code();
         }
     }
+}
+
+/// The samples of a direction: the volumes whose mean each is, its covariate and its weight.
+struct Part<'a> {
+    of_rows: Vec<&'a [usize]>,
+    covariates: Vec<f32>,
+    weights: Vec<f32>,
 }
 
 /// Where rows of maps begin; the quantities of the directions come before them.

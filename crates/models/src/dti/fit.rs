@@ -113,7 +113,8 @@ where
     fn cost(&self) -> Cost {
         match self.precision {
             Precision::Single => Cost::TENSOR,
-            Precision::Double => Cost::TENSOR_IN_DOUBLE,
+            Precision::Double if DeviceFit::supports(self.problem) => Cost::TENSOR_IN_DOUBLE,
+            Precision::Double => Cost::TENSOR_NONLINEAR_IN_DOUBLE,
         }
     }
 
