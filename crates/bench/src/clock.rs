@@ -52,12 +52,12 @@ pub(crate) fn best<E: Into<Failure>>(
 }
 
 impl Time {
-    /// As if `factor` times as much had been done.
+    /// As if `factor` times as much had been done, by kernels compiled once.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self {
             wall: factor * self.wall,
             processor: self.processor.map(|seconds| factor * seconds),
-            spent: self.spent.map(|spent| spent.times(factor)),
+            spent: self.spent.map(|spent| Spent { compile: spent.compile, ..spent.times(factor) }),
         }
     }
 
@@ -88,7 +88,9 @@ pub(crate) fn once<E: Into<Failure>>(
     work().map_err(Into::into)?;
     let wall = wall.elapsed().as_secs_f64();
     let processor = processor.zip(processor_seconds()).map(|(before, now)| now - before);
-    let spent = spent.zip(console.spent()).map(|(before, now)| now.since(before));
+    let each = console.spent().into_iter().zip(spent).map(|(now, before)| now.since(before));
+    // The clocks of those that others were timed beside ran, too.
+    let spent = each.filter(Spent::is_of_work).reduce(Spent::plus);
     Ok(Time { wall, processor, spent })
 }
 

@@ -9,7 +9,7 @@ use fimbria_pipeline::options::{Described as _, within};
 
 use super::clock::{Time, best};
 use super::floors::{Floor, Needs};
-use super::table::{Table, counted, digits, number, percent, words};
+use super::table::{Table, counted, digits, digits_or_dash, number, percent, words};
 use crate::{Benchmark, Console, Failure, Machine};
 
 /// Time 3-D Fourier transforms on threads and devices
@@ -68,9 +68,9 @@ impl Benchmark for BenchFft {
             let elements = n.pow(3) as f64;
             let operations = 5.0 * elements * elements.log2();
             let needs = Needs { instructions: 0.5 * operations, bytes: 16.0 * elements };
+            // That of one thread, where threads have rows.
             let mut one = None;
-            let mut row = |on: &str, time: Time, floor: &Floor| {
-                let one = *one.get_or_insert(time.wall);
+            let row = |on: &str, time: Time, one: Option<f64>, floor: &Floor| {
                 table.row_of(
                     time,
                     [
@@ -78,17 +78,19 @@ impl Benchmark for BenchFft {
                         on.to_owned(),
                         digits(1e3 * time.wall),
                         digits(1e-9 * operations / time.wall),
-                        digits(one / time.wall),
+                        digits_or_dash(one.map(|one| one / time.wall)),
                         percent(floor.seconds(needs) / time.wall),
                     ],
                 )
             };
             let volume = numbers(n.pow(3));
             for (name, workers, floor) in &on_threads {
-                row(name, on_cpu(n, &volume, workers, console)?, floor)?;
+                let time = on_cpu(n, &volume, workers, console)?;
+                one = one.or(Some(time.wall));
+                row(name, time, one, floor)?;
             }
             for (device, floor) in &on_devices {
-                row(&device.info().name, on_device(n, &volume, device, console)?, floor)?;
+                row(&device.info().name, on_device(n, &volume, device, console)?, one, floor)?;
             }
         }
         Ok(())

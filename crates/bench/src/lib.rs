@@ -119,9 +119,9 @@ pub trait Console: Progress {
         Rows::Text
     }
 
-    /// Where the time of devices went until now, where that is metered.
-    fn spent(&self) -> Option<Spent> {
-        None
+    /// Where the time of each metered device went until now.
+    fn spent(&self) -> Vec<Spent> {
+        Vec::new()
     }
 }
 

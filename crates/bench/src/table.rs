@@ -37,7 +37,7 @@ impl<'a> Table<'a> {
         columns: impl Into<Vec<Column>>,
     ) -> Result<Self, Failure> {
         let mut columns = columns.into();
-        if console.spent().is_some() {
+        if !console.spent().is_empty() {
             let parts = Spent::default().parts();
             columns.extend(parts.map(|(name, _)| number(format!("{name} ms"), 11)));
             columns.extend(["launches", "MB up", "MB down"].map(|name| number(name, 8)));

@@ -43,6 +43,11 @@ struct Watched<'a> {
     failed: Mutex<Option<String>>,
 }
 
+/// What follows the name of a device that failed, or has not the memory.
+fn is_complaint(rest: &str) -> bool {
+    rest.starts_with(": ") || rest.starts_with(" is not used")
+}
+
 impl Watched<'_> {
     fn failed(&self) -> std::sync::MutexGuard<'_, Option<String>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
@@ -59,10 +64,10 @@ impl Progress for Watched<'_> {
     }
 
     fn warn(&self, message: &str) {
-        // Every error of a device begins with its name.
+        // Every complaint of a device begins with its name.
         let of_device =
-            |device: &Device| message.strip_prefix(&device.info().name)?.strip_prefix(": ");
-        if self.devices.iter().any(|device| of_device(device).is_some()) {
+            |device: &Device| message.strip_prefix(&device.info().name).is_some_and(is_complaint);
+        if self.devices.iter().any(of_device) {
             self.failed().get_or_insert_with(|| message.to_owned());
         } else {
             self.console.warn(message);
@@ -90,7 +95,7 @@ impl Console for Watched<'_> {
         self.rows
     }
 
-    fn spent(&self) -> Option<Spent> {
-        self.devices.iter().filter_map(Device::spent).reduce(Spent::plus)
+    fn spent(&self) -> Vec<Spent> {
+        self.devices.iter().filter_map(Device::spent).collect()
     }
 }

@@ -127,7 +127,10 @@ where
     };
     let queues: Vec<Vec<(usize, Device)>> = devices.iter().enumerate().map(queues).collect();
     let threads: Vec<_> = queues.iter().flatten().map(|(index, queue)| (*index, queue)).collect();
-    run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress)
+    let done = run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress);
+    // Other programs may want it while something else is done here.
+    devices.iter().for_each(Device::give_back);
+    done
 }
 
 /// Each of `threads` serves the device of an index below `n_devices`.

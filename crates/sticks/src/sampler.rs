@@ -69,10 +69,10 @@ impl Sampler<'_> {
                 // Once a chunk could not be kept, all others go by: what they come to is not used.
                 if finished_so_far().is_ok() {
                     self.on_device(device, chunk, on, progress)?;
-                    let done = finish(chunk);
+                    // One after the other: of several in hand none is kept after one that could not be.
                     let mut finished = finished_so_far();
                     if finished.is_ok() {
-                        *finished = done;
+                        *finished = finish(chunk);
                     }
                 }
                 Ok(())

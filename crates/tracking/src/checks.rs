@@ -1,8 +1,10 @@
 //! This crate's kernels against the oracle, for `fimbria devices --check`.
 
+use std::sync::{Mutex, PoisonError};
+
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
@@ -70,7 +72,7 @@ pub fn checks() -> Vec<Check> {
     let through_samples = cases.into_iter().chain(with_regions).map(|(name, case)| {
         let of = |case: Case, workers: Workers| {
             let field = field(&case.options, &workers)?;
-            let work = Work::new(&case.tracking(&field), &case.needs());
+            let work = Work::new(&case.tracking(&field), Some(&case.needs()));
             Some(source(&work, &work.plan(MEMORY.0, MEMORY.1).ok()?))
         };
         let sources = case.clone().zip(one_thread()).and_then(|(case, workers)| of(case, workers));
@@ -303,15 +305,40 @@ fn compare_densities(
     Ok(Comparison::of_bits(&flat(lanes), &flat(made)))
 }
 
+/// What a device refused: threads would do it in its place.
+#[derive(Default)]
+struct Refusal(Mutex<Option<String>>);
+
+impl Refusal {
+    fn told_by(&self, device: &Device) -> Result<(), DeviceError> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let device = device.info().name.clone();
+        told.map_or(Ok(()), |detail| Err(DeviceError::Runtime { device, call: "tracking", detail }))
+    }
+}
+
+impl Progress for Refusal {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _items: u64) {}
+    fn warn(&self, message: &str) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.get_or_insert_with(|| message.to_owned());
+    }
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
 /// Against the oracle: all points where there are no rules, else what is counted.
 fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     let Some(workers) = one_thread() else { return Ok(UNAVAILABLE) };
     let Some(field) = field(&case.options, &workers) else { return Ok(UNAVAILABLE) };
     let tracking = case.tracking(&field);
     // The device itself must do it: an error there is not for the threads to mend.
-    let work = Work::new(&tracking, &case.needs());
+    let work = Work::new(&tracking, Some(&case.needs()));
     let Ok(plan) = work.plan(MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
     DeviceTracker::new(device, &work, &plan)?.make(&work, 0..1, &[])?;
+    let refusal = Refusal::default();
     let devices = [device.clone()];
     let on = Backend::new(&workers, &devices);
     if case.targets.is_empty() {
@@ -322,7 +349,8 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
             made.extend::<<Bits as Collect>::Block>(block);
             Ok::<(), Interrupted>(())
         };
-        let fast = track_within(&tracking, on, MEMORY, Bits::default, each);
+        let fast = track_within(&tracking, on, MEMORY, &refusal, Bits::default, each);
+        refusal.told_by(device)?;
         if slow.is_err() || fast.is_err() {
             return Ok(UNAVAILABLE);
         }
@@ -334,7 +362,9 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     }
     let mut oracle = case.tally();
     let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
-    let fast = track_within(&tracking, on, MEMORY, || case.tally(), |()| Ok::<(), Interrupted>(()));
+    let each = |()| Ok::<(), Interrupted>(());
+    let fast = track_within(&tracking, on, MEMORY, &refusal, || case.tally(), each);
+    refusal.told_by(device)?;
     let (Ok(()), Ok(parts)) = (slow, fast) else { return Ok(UNAVAILABLE) };
     let mut made = case.tally();
     parts.into_iter().for_each(|part| made.merge(part));

@@ -25,7 +25,7 @@ use self::scalar::ScalarCsr;
 use self::threaded::ThreadedCsr;
 use super::clock::best;
 use super::floors::Floor;
-use super::table::{Table, counted, digits, number, percent, words};
+use super::table::{Table, counted, digits, digits_or_dash, number, percent, words};
 use crate::{Benchmark, Console, Failure, Machine};
 
 /// Time products with a sparse matrix on threads and devices
@@ -104,17 +104,17 @@ impl Benchmark for BenchSparse {
         if let Some((_, floor)) = pools.first() {
             let scalar = Workers::new(1)?.with_simd(SimdLevel::Scalar);
             let operator = ScalarCsr::new(&matrix, &scalar);
-            plain = Some(report.products(&operator, "plain loop", floor, None, || Ok(()))?);
+            plain = Some(report.products(&operator, "plain loop", floor, Some, || Ok(()))?);
         }
         for (workers, floor) in &pools {
             let operator = ThreadedCsr::new(&matrix, workers);
             let on = format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            report.products(&operator, &on, floor, plain, || Ok(()))?;
+            report.products(&operator, &on, floor, |_| plain, || Ok(()))?;
         }
         for (device, floor) in on_devices {
             let operator = DeviceCsr::new(device, &matrix)?;
             let wait = || device.synchronize();
-            report.products(&operator, &device.info().name, &floor, plain, wait)?;
+            report.products(&operator, &device.info().name, &floor, |_| plain, wait)?;
         }
         Ok(())
     }
@@ -127,14 +127,14 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Times the three products; `wait` returns once what was asked for is done. Gives the
-    /// seconds of each.
+    /// Times the three products, beside those that `plain` says, given these; `wait` returns once what was
+    /// asked for is done. Gives the seconds of each.
     fn products<A: LinearOperator>(
         &self,
         operator: &A,
         on: &str,
         floor: &Floor,
-        plain: Option<[f64; 3]>,
+        plain: impl Fn([f64; 3]) -> Option<[f64; 3]>,
         wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,
     ) -> Result<[f64; 3], Failure> {
         let (domain, range) = (operator.domain(), operator.range());
@@ -157,6 +157,7 @@ impl Report<'_> {
 
         let each = [apply, adjoint, gradient];
         let times = each.map(|time| time.wall);
+        let plain = plain(times);
         for (product, name) in ["apply", "adjoint", "gradient"].into_iter().enumerate() {
             let bytes = self.bytes(product);
             let rate = bytes / times[product];
@@ -167,7 +168,7 @@ impl Report<'_> {
                     on.to_owned(),
                     digits(1e3 * times[product]),
                     digits(1e-9 * rate),
-                    digits(plain.map_or(1.0, |plain| plain[product] / times[product])),
+                    digits_or_dash(plain.map(|plain| plain[product] / times[product])),
                     percent(rate / floor.bytes_per_second),
                 ],
             )?;

@@ -140,7 +140,9 @@ impl Benchmark for BenchSshopm {
             larger,
         } = self;
         let stops = Stops { iterations, tolerance, max_iterations };
-        let places = Processor::all(&machine.thread_counts(), machine.devices, console)?;
+        let counts = machine.thread_counts();
+        let Machine { devices, devices_only, .. } = machine;
+        let places = Processor::all(&counts, devices, console)?;
         for order in order {
             let set = Set::new(order, tensors, starts)?;
             console.print(&format!(
@@ -150,7 +152,9 @@ impl Benchmark for BenchSshopm {
                 nominal_flops(set.layout(), Shift::Fixed(0.0)),
                 nominal_flops(set.layout(), Shift::Adaptive),
             ))?;
-            storage::print(&set, console)?;
+            if !devices_only {
+                storage::print(&set, console)?;
+            }
             rates::print(&set, stops, &places, console)?;
             if figure {
                 sizes::print(&set, stops, &places, figures.as_deref(), console)?;

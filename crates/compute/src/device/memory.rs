@@ -91,6 +91,11 @@ impl Memory {
         state.kept.push(Kept { block, queue: Arc::clone(queue) });
     }
 
+    /// Gives back all that is kept.
+    pub(super) fn give_back(&self) {
+        self.lock().kept.drain(..).for_each(Kept::give_back);
+    }
+
     /// Gives back what a queue freed, which is no more.
     pub(super) fn forget(&self, queue: &Arc<dyn Runtime>) {
         let of_queue = |kept: &mut Kept| Arc::ptr_eq(&kept.queue, queue);

@@ -43,6 +43,11 @@ impl Spent {
         ]
     }
 
+    /// True where the device was asked for anything.
+    pub fn is_of_work(&self) -> bool {
+        self.launches + self.bytes_up + self.bytes_down > 0.0
+    }
+
     /// With another's beside it.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -176,6 +176,11 @@ impl Device {
         }
     }
 
+    /// Gives back freed memory that is kept for later buffers.
+    pub fn give_back(&self) {
+        self.shared().memory.give_back();
+    }
+
     /// Bytes that buffers made from now on may take in all.
     pub fn available_bytes(&self) -> u64 {
         self.shared().memory.available()
@@ -260,8 +265,12 @@ impl Device {
         &*self.queue.runtime
     }
 
-    /// Adds who refused to what was refused.
+    /// Adds who refused to what was refused. Drivers may say only when memory is used that there is none:
+    /// then what is kept goes, too.
     fn error(&self, fault: Fault) -> DeviceError {
+        if matches!(fault, Fault::OutOfMemory) {
+            self.shared().memory.give_back();
+        }
         describe(fault, &self.info().name, 0, self.available_bytes())
     }
 }

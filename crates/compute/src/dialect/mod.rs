@@ -29,6 +29,7 @@
 //! | `ATOMIC_ADD_I64(p, v)` | the same where `HAS_ATOMIC_I64` is 1 |
 //! | `GROUP_SUM_F32(scratch, v)` | the sum of `v` over the group, in every item |
 //! | `UNROLL` | before a loop of constant length: unroll it |
+//! | `ROLLED` | before a loop of constant length: leave it a loop |
 //!
 //! In a kernel with barriers every item of a group takes the same path through its loops: count to
 //! the same number in all and predicate the body. (PoCL 3.1 gives wrong sums where counts differ,

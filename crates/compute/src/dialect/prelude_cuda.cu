@@ -20,6 +20,7 @@ typedef float2 f32x2;
 #define LOCAL_PTR
 #define RESTRICT __restrict__
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 
 #define GLOBAL_ID() ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define GLOBAL_SIZE() ((u64)gridDim.x * blockDim.x)

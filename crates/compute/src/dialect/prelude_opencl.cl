@@ -37,6 +37,7 @@ typedef float2 f32x2;
 #define LOCAL_PTR __local
 #define RESTRICT restrict
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 
 #define GLOBAL_ID() ((u64)get_global_id(0))
 #define GLOBAL_SIZE() ((u64)get_global_size(0))

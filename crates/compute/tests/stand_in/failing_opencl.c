@@ -100,6 +100,7 @@ PASS(Int, clGetDeviceInfo, (Any device, Uint what, size_t size, void *value, siz
      (device, what, size, value, needed))
 PASS(Any, clCreateContext, (const intptr_t *properties, Uint n, const Any *ids, Any heard, void *user, Int *status),
      (properties, n, ids, heard, user, status))
+PASS(Int, clRetainContext, (Any context), (context))
 PASS(Int, clReleaseContext, (Any context), (context))
 PASS(Int, clReleaseCommandQueue, (Any queue), (queue))
 PASS(Any, clCreateBuffer, (Any context, uint64_t flags, size_t bytes, void *host, Int *status),

@@ -84,7 +84,8 @@ struct RowArgs {
 
 impl RowArgs {
     fn shown(&self) -> Rows {
-        if self.json { Rows::Json } else { Rows::Text }
+        let Self { json } = self;
+        if *json { Rows::Json } else { Rows::Text }
     }
 }
 
@@ -106,41 +107,45 @@ impl Bench {
     }
 }
 
-impl<B: Args> Anywhere<B> {
-    /// The threads and the devices.
-    fn machine(&self, console: &Console) -> Result<Machine, Failure> {
-        let Self { threads, devices, devices_only, .. } = self;
-        let devices = devices.open_metered(*devices_only, console)?;
-        if *devices_only && devices.is_empty() {
-            return Err(Failure::usage(
-                "--devices-only has no device to time: choose one by --device",
-            ));
-        }
-        Ok(Machine { workers: threads.start()?, devices, devices_only: *devices_only })
+/// The threads and the devices.
+fn machine(
+    threads: &ThreadArgs,
+    devices: &DeviceArgs,
+    devices_only: bool,
+    console: &Console,
+) -> Result<Machine, Failure> {
+    let devices = devices.open_metered(devices_only, console)?;
+    if devices_only && devices.is_empty() {
+        return Err(Failure::usage("--devices-only has no device to time: choose one by --device"));
     }
+    Ok(Machine { workers: threads.start()?, devices, devices_only })
 }
 
 impl<B: Benchmark> Anywhere<B> {
     fn run(self, console: &Console) -> Result<(), Failure> {
-        let (machine, rows) = (self.machine(console)?, self.rows.shown());
-        let devices = machine.devices.clone();
-        run_watched(&devices, rows, console, |console| self.benchmark.run(machine, console))
+        let Self { threads, devices, devices_only, rows, benchmark } = self;
+        let machine = machine(&threads, &devices, devices_only, console)?;
+        let opened = machine.devices.clone();
+        run_watched(&opened, rows.shown(), console, |console| benchmark.run(machine, console))
             .map_err(failure)
     }
 }
 
 impl<B: SharedBenchmark> Anywhere<B> {
     /// What `mpirun` may have started several times.
-    fn run_together(mut self, console: &Console) -> Result<(), Failure> {
+    fn run_together(self, console: &Console) -> Result<(), Failure> {
+        let Self { threads, devices, devices_only, rows, benchmark } = self;
         let mut world = World::start();
-        if self.benchmark.is_on_threads() {
-            self.devices = self.devices.without();
+        let is_on_threads = benchmark.is_on_threads();
+        if is_on_threads && devices_only {
+            return Err(Failure::usage("this is timed on threads alone: leave out --devices-only"));
         }
-        let (machine, rows) = (self.machine(console)?, self.rows.shown());
-        let devices = machine.devices.clone();
+        let devices = if is_on_threads { devices.without() } else { devices };
+        let machine = machine(&threads, &devices, devices_only, console)?;
+        let opened = machine.devices.clone();
         let run =
-            |console: &dyn fimbria_bench::Console| self.benchmark.run(machine, &mut world, console);
-        let done = run_watched(&devices, rows, console, run).map_err(failure);
+            |console: &dyn fimbria_bench::Console| benchmark.run(machine, &mut world, console);
+        let done = run_watched(&opened, rows.shown(), console, run).map_err(failure);
         end_together(done, &world, console)
     }
 }

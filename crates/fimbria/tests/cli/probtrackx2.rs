@@ -1,5 +1,6 @@
 //! `fimbria probtrackx2`.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use fimbria_image::gifti::Surface;
@@ -36,6 +37,25 @@ fn probtrackx2_saves_paths_of_fixed_numbers() {
     let points: Vec<_> = text.lines().skip(1).take(2).collect();
     assert_eq!(points, ["3 2 2", "2.75 2 2"]);
     assert!(folder.join("log/fdt_paths_3_2_2.nii.gz").exists());
+}
+
+/// Samples end in any order, short ones first.
+#[test]
+fn saved_paths_stand_in_the_order_of_their_seeds() {
+    let folder = with_samples();
+    folder.done(
+        "probtrackx2 -x bpx/nodif_brain_mask -s bpx/merged -m bpx/nodif_brain_mask --opd -P 3 \
+         --savepaths --dir=log",
+    );
+    let text = fs::read_to_string(folder.join("log/saved_paths.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let heads = (0..lines.len()).filter(|&at| lines[at].starts_with('#'));
+    // Three paths a sample; the first begins at its seed.
+    let mut seeds: Vec<&str> = heads.step_by(3).map(|at| lines[at + 1]).collect();
+    let distinct = seeds.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!(seeds.len(), 3 * distinct);
+    seeds.dedup();
+    assert_eq!(seeds.len(), distinct, "{seeds:?}");
 }
 
 #[test]

@@ -176,12 +176,7 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
     }
 
     fn bytes_of_voxel(&self) -> Vec<usize> {
-        // Samples, constants with the noise level, starts and results of one direction.
-        let rows = {
-            let volumes = self.directions.iter().map(|d| d.volumes.len()).max().unwrap_or(0);
-            [volumes + 1, self.model.n_constants() + 1, P, results_of(P, &self.options)]
-        };
-        rows.map(|rows| rows * size_of::<f32>()).to_vec()
+        self.bytes_of_rows().to_vec()
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
@@ -189,7 +184,22 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
     }
 }
 
+/// Bytes of directions that are prepared at a time for a chunk on a device.
+const AT_ONCE_BYTES: usize = 64 << 20;
+
 impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
+    /// Of a voxel and one direction, by array: samples, constants with the noise level, starts and results.
+    fn bytes_of_rows(&self) -> [usize; 4] {
+        let volumes = self.directions.iter().map(|d| d.volumes.len()).max().unwrap_or(0);
+        let rows = [volumes + 1, self.model.n_constants() + 1, P, results_of(P, &self.options)];
+        rows.map(|rows| rows * size_of::<f32>())
+    }
+
+    /// The same in all.
+    fn bytes_of_direction(&self) -> usize {
+        self.bytes_of_rows().iter().sum()
+    }
+
     fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, .. } = &self.protocol;
         let scaled = Scaled::new(&tile, unweighted, weighted, on.workers());
@@ -203,9 +213,12 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         let Tile { rows, scratch: samples, .. } = tile;
         rows.fill(0.0);
         let mut sums = vec![0.0; sum::COUNT * stride];
-        // Threads are called seldom, for all directions. One alone does one after the other, which stays in
-        // its cache.
-        let at_once = if on.workers().is_some() { self.directions.len().max(1) } else { 1 };
+        // Threads are called seldom, for as many directions as take a reasonable part of memory. One alone does
+        // one after the other, which stays in its cache.
+        let at_once = match on.workers() {
+            Some(_) => (AT_ONCE_BYTES / (self.bytes_of_direction() * stride.max(1))).max(1),
+            None => 1,
+        };
         for (group, directions) in self.directions.chunks(at_once).enumerate() {
             let first = group * at_once;
             let parts: Vec<Part<'_>> = directions.iter().map(|d| self.part(d)).collect();

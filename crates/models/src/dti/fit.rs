@@ -26,7 +26,7 @@ const TILE: usize = 272;
 /// linear fits, and in double precision, where they have it, all; what they cannot do, or fail at, the
 /// threads do. In single precision results have the same bits for any number of threads, on every SIMD level
 /// that fuses multiply-add and on devices. In double precision devices have exponentials of their own, which
-/// may change the last digit of a map.
+/// may change the last digit of a map and, in robust fits, which samples of a voxel are outliers.
 ///
 /// # Errors
 /// [`DtiError`] for input that cannot be fitted; a voxel that cannot be is marked in the status

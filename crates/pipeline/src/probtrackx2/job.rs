@@ -261,7 +261,7 @@ impl Job<'_> {
                 tally.visits.count_orientations();
             }
             self.matrices.count_in(&mut tally, self.space, &options.propagation);
-            Counted { tally, saves: options.save_paths, saved: String::new() }
+            Counted { tally, saves: options.save_paths, saved: Vec::new() }
         };
         let tracking = self.tracking(seeds);
         let counted = match sequence {
@@ -294,7 +294,18 @@ impl Job<'_> {
 struct Counted<'a> {
     tally: Tally<'a>,
     saves: bool,
-    saved: String,
+    /// By what samples are sorted by: they end in any order.
+    saved: Vec<((usize, u32), String)>,
+}
+
+impl Counted<'_> {
+    fn save(&mut self, sample: &Sample<'_>) {
+        if self.saves {
+            let mut text = String::new();
+            outputs::save_path(sample, &mut text);
+            self.saved.push((sample.order, text));
+        }
+    }
 }
 
 impl Collect for Counted<'_> {
@@ -302,9 +313,7 @@ impl Collect for Counted<'_> {
 
     fn sample(&mut self, sample: &Sample<'_>) {
         self.tally.add(sample);
-        if self.saves {
-            outputs::save_path(sample, &mut self.saved);
-        }
+        self.save(sample);
     }
 
     fn needs(&self) -> Needs<'_> {
@@ -318,12 +327,11 @@ impl Collect for Counted<'_> {
     }
 
     fn counted_sample(&mut self, sample: &Sample<'_>) {
-        if self.saves {
-            outputs::save_path(sample, &mut self.saved);
-        }
+        self.save(sample);
     }
 
     fn end_block(&mut self) -> String {
-        std::mem::take(&mut self.saved)
+        self.saved.sort_unstable_by_key(|(order, _)| *order);
+        self.saved.drain(..).map(|(_, text)| text).collect()
     }
 }

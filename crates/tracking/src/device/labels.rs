@@ -1,5 +1,7 @@
 //! Regions as bits of each voxel of the seed space, as the judge of a device reads them.
 
+use fimbria_memory::try_zeros;
+
 use crate::Rules;
 use crate::region::Region;
 
@@ -55,7 +57,8 @@ impl RegionBits {
         let target_word = network_word + n_words(network.len());
         let words = target_word + n_words(targets.len());
         let has_some = groups.iter().any(|group| !group.is_empty());
-        let mut values = vec![0; if has_some { words * n_voxels } else { 0 }];
+        // Where there is no memory for them the threads judge.
+        let mut values = try_zeros(if has_some { words * n_voxels } else { 0 }).ok()?;
         let mut mark = |region: &Region, word: usize, bit: usize| {
             for voxel in region.voxels() {
                 values[voxel as usize * words + word + bit / WORD] |= 1 << (bit % WORD);

@@ -31,7 +31,7 @@ pub(crate) struct Load {
 /// There is not enough memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the samples take {} MB and one streamline {sample} bytes, of {} MB that may be used in buffers \
+    "samples, seeds, regions and counts take {} MB and one streamline {sample} bytes, of {} MB that may be used in buffers \
      of {} MB",
     field >> 20, available >> 20, largest_buffer >> 20
 )]
@@ -79,7 +79,8 @@ impl MemoryPlan {
         let slots_per_part = slots_per_part.min(field.slots.max(1));
         let parts = field.slots.div_ceil(slots_per_part).max(1);
 
-        let mut free = available.saturating_sub(fixed);
+        // What is rounded up, and counted with one more.
+        let mut free = available.saturating_sub(fixed + 256);
         let mut points_per_read = 0;
         if load.reads_points {
             let points = 2 * u64::from(half_points);

@@ -38,28 +38,34 @@ fn is_warped(space: &Space) -> bool {
 }
 
 impl<'a> Work<'a> {
-    /// Of a job whose collectors ask for `needs`.
-    pub(crate) fn new(tracking: &Tracking<'a>, needs: &Needs<'_>) -> Self {
+    /// Of a job whose collectors ask for `needs`; `None` where there are no devices, for which nothing is made.
+    pub(crate) fn new(tracking: &Tracking<'a>, needs: Option<&Needs<'_>>) -> Self {
         let Tracking { space, rules, seeds, .. } = *tracking;
         let bits = |targets| {
             let n_voxels = space.grid().len();
             (!is_warped(space)).then(|| RegionBits::new(rules, targets, n_voxels)).flatten()
         };
-        let counts = needs.counts.and_then(|wanted| {
+        let counts = needs.and_then(|needs| needs.counts).and_then(|wanted| {
             let counted = Counted { distances: wanted.distances, network: wanted.network };
             Some((counted, bits(wanted.targets)?))
         });
         let (counts, regions) = match counts {
             Some((counted, bits)) => (Some(counted), Some(bits)),
-            None => (None, bits(&[])),
+            None => (None, needs.and_then(|_| bits(&[]))),
         };
         let points = match (&regions, counts) {
             (None, _) => Points::All,
-            (Some(_), None) => needs.points.max(Points::Kept),
-            (Some(_), Some(_)) => needs.points,
+            (Some(_), None) => needs.map_or(Points::Kept, |needs| needs.points.max(Points::Kept)),
+            (Some(_), Some(_)) => needs.map_or(Points::None, |needs| needs.points),
         };
         let n_regions = seeds.iter().map(|seed| seed.region as usize + 1).max().unwrap_or(0);
         Self { tracking: *tracking, regions, counts, points, n_regions }
+    }
+
+    /// The same, where threads judge and count: devices need no memory for regions and counts then.
+    pub(crate) fn of_points_alone(&self) -> Self {
+        let Self { tracking, n_regions, .. } = *self;
+        Self { tracking, regions: None, counts: None, points: Points::All, n_regions }
     }
 
     /// True where the threads draw starts: only they know warps.

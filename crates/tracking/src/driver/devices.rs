@@ -37,6 +37,23 @@ pub(super) enum Memory {
 }
 
 impl Memory {
+    /// Bytes that may be used of a device, and of its largest buffer.
+    fn of(self, device: &Device) -> (u64, u64) {
+        match self {
+            Self::Free => (device.available_bytes(), device.info().largest_buffer_bytes),
+            Self::Of { bytes, largest } => (bytes, largest),
+        }
+    }
+
+    /// How many devices have memory for this work.
+    fn fit(self, work: &Work<'_>, devices: &[Device]) -> usize {
+        let fits = |device: &&Device| {
+            let (bytes, largest) = self.of(device);
+            work.plan(bytes, largest).is_ok()
+        };
+        devices.iter().filter(fits).count()
+    }
+
     /// Devices that have memory for the field, and how it is used; of the others `progress` is told.
     fn plans(
         self,
@@ -46,10 +63,7 @@ impl Memory {
     ) -> Vec<(Device, MemoryPlan)> {
         let mut plans = Vec::new();
         for device in devices {
-            let (bytes, largest) = match self {
-                Self::Free => (device.available_bytes(), device.info().largest_buffer_bytes),
-                Self::Of { bytes, largest } => (bytes, largest),
-            };
+            let (bytes, largest) = self.of(device);
             match work.plan(bytes, largest) {
                 Ok(plan) => plans.push((device.clone(), plan)),
                 Err(shortage) => {
@@ -89,7 +103,16 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         // Their kernel knows no rules that differ from place to place.
         let devices = if tracking.rules.local.is_empty() { on.devices } else { &[] };
         let first = (!devices.is_empty()).then(&new);
-        let work = Work::new(tracking, &first.as_ref().map(C::needs).unwrap_or_default());
+        let needs = first.as_ref().map(C::needs);
+        let mut work = Work::new(tracking, needs.as_ref());
+        let points_alone = work.of_points_alone();
+        if work.regions.is_some() && memory.fit(&work, devices) < memory.fit(&points_alone, devices)
+        {
+            progress.note(
+                "the threads judge and count these streamlines: a device has no memory for regions and counts",
+            );
+            work = points_alone;
+        }
         let plans = memory.plans(&work, devices, progress);
         progress.start("tracking", total);
         let threads = Threads::new(tracking, on.workers, progress, deal.block, 0..total, new);

@@ -13,7 +13,7 @@ mod threads;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 
 use crate::device::can_judge;
 use crate::draws::{Keyed, Sequence};
@@ -115,11 +115,12 @@ pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     tracking: &Tracking<'_>,
     on: Backend<'_>,
     (bytes, largest): (u64, u64),
+    progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
     let memory = Memory::Of { bytes, largest };
-    let crew = Crew::begin(tracking, on, memory, Deal::default(), &Silent, new);
+    let crew = Crew::begin(tracking, on, memory, Deal::default(), progress, new);
     rounds::in_one_process(crew, each)
 }
 

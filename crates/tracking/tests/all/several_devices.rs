@@ -164,7 +164,10 @@ fn a_device_too_small_for_the_samples_is_not_used() {
     let alone = case.on(&[], Deal::default(), &warnings, |_| ());
     assert_eq!(alone, case.on(&devices, SMALL, &warnings, |_| ()));
     let all = warnings.all();
-    assert!(all.len() == 1 && all[0].contains("is not used: the samples take"), "{all:?}");
+    assert!(
+        all.len() == 1 && all[0].contains("is not used: samples, seeds, regions and counts take"),
+        "{all:?}"
+    );
 }
 
 #[test]

@@ -7,12 +7,13 @@
    weighted, 2 offset-Gaussian, 3 Rician); WEIGHTS (0 all one, 1 per sample, 2 per problem);
    OWN_STARTS; SIGMA_ROW (-1: SIGMA for all); WANTS_COVARIANCE; the rules by their names;
    codes of the status; and the tables lm_lower, lm_upper, lm_start, lm_fixed by parameter.
-   Over many parameters loops stay loops, and arrays live in memory. */
+   Over many parameters loops stay loops, and arrays live in memory: unrolled, twelve parameters take all 255
+   registers and spill 350 bytes. */
 
 #if P <= 8
 #define LM_UNROLL UNROLL
 #else
-#define LM_UNROLL
+#define LM_UNROLL ROLLED
 #endif
 #define AT(j, k) ((j) * P + (k))
 

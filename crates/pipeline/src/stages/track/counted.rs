@@ -86,8 +86,8 @@ pub(super) fn counted<'t>(
 pub(crate) fn note_who_judges(tracking: &Tracking<'_>, log: &Logbook<'_>) {
     if !log.session().on.devices.is_empty() && !devices_judge(tracking) {
         log.note(
-            "the threads judge and count these streamlines: devices know no surfaces, no warps and \
-             no more than 256 regions",
+            "the threads judge and count these streamlines: devices know no surfaces and no warps, and no more \
+             than 256 regions of a network, 32 waypoints and 30 regions to stop on leaving",
         );
     }
 }
