@@ -1,8 +1,6 @@
 //! This crate's kernels against their oracle, for `fimbria devices --check`.
 
-use std::sync::Mutex;
-
-use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::check::{Check, Comparison, Extent, Refusal};
 use fimbria_compute::dense::vec3;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::fft::DeviceFftError;
@@ -168,12 +166,9 @@ fn variation(device: &Device, extent: Extent) -> Result<Comparison, DeviceError>
                 .expect("a sound problem")
         };
         let here = map(&Backend::cpu(&workers), &Silent);
-        let told = Told::default();
-        let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
-        if let Some(refusal) = told.0.into_inner().ok().flatten() {
-            let (device, call) = (device.info().name.clone(), "total variation");
-            return Err(DeviceError::Runtime { device, call, detail: refusal });
-        }
+        let refusal = Refusal::default();
+        let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
+        refusal.told_by(device, "total variation")?;
         errors
             .extend([error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))]);
         for (there, here) in there.log.iter().zip(&here.log) {
@@ -197,12 +192,9 @@ fn streaks(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
         invert_ilsqr(&model, &field, None, how, on, progress).expect("a sound problem")
     };
     let here = map(&Backend::cpu(&workers), &Silent);
-    let told = Told::default();
-    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
-    if let Some(refusal) = told.0.into_inner().ok().flatten() {
-        let (device, call) = (device.info().name.clone(), "streaks");
-        return Err(DeviceError::Runtime { device, call, detail: refusal });
-    }
+    let refusal = Refusal::default();
+    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
+    refusal.told_by(device, "streaks")?;
     let errors = [error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
     // Rounding of f32 transforms, which conjugate gradients amplify from one iteration to the next.
     Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, 1e-4))
@@ -223,12 +215,9 @@ fn downhill(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> 
             .expect("a sound problem")
     };
     let here = map(&Backend::cpu(&workers), &Silent);
-    let told = Told::default();
-    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
-    if let Some(refusal) = told.0.into_inner().ok().flatten() {
-        let (device, call) = (device.info().name.clone(), "steps downhill");
-        return Err(DeviceError::Runtime { device, call, detail: refusal });
-    }
+    let refusal = Refusal::default();
+    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
+    refusal.told_by(device, "steps downhill")?;
     let mut errors =
         vec![error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
     for (there, here) in there.log.iter().zip(&here.log) {
@@ -238,23 +227,6 @@ fn downhill(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> 
     }
     // Transforms of f32 in another order, some dozens of them after each other.
     Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 2e-5))
-}
-
-/// What was warned of: that the threads did the work.
-#[derive(Default)]
-struct Told(Mutex<Option<String>>);
-
-impl Progress for Told {
-    fn start(&self, _what: &str, _total: u64) {}
-    fn advance(&self, _items: u64) {}
-    fn warn(&self, message: &str) {
-        if let Ok(mut told) = self.0.lock() {
-            *told = Some(message.to_owned());
-        }
-    }
-    fn is_cancelled(&self) -> bool {
-        false
-    }
 }
 
 fn penalties(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {

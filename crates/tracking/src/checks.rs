@@ -1,10 +1,8 @@
 //! This crate's kernels against the oracle, for `fimbria devices --check`.
 
-use std::sync::{Mutex, PoisonError};
-
-use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::check::{Check, Comparison, Extent, Refusal};
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
@@ -305,30 +303,6 @@ fn compare_densities(
     Ok(Comparison::of_bits(&flat(lanes), &flat(made)))
 }
 
-/// What a device refused: threads would do it in its place.
-#[derive(Default)]
-struct Refusal(Mutex<Option<String>>);
-
-impl Refusal {
-    fn told_by(&self, device: &Device) -> Result<(), DeviceError> {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let device = device.info().name.clone();
-        told.map_or(Ok(()), |detail| Err(DeviceError::Runtime { device, call: "tracking", detail }))
-    }
-}
-
-impl Progress for Refusal {
-    fn start(&self, _what: &str, _total: u64) {}
-    fn advance(&self, _items: u64) {}
-    fn warn(&self, message: &str) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.get_or_insert_with(|| message.to_owned());
-    }
-    fn is_cancelled(&self) -> bool {
-        false
-    }
-}
-
 /// Against the oracle: all points where there are no rules, else what is counted.
 fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     let Some(workers) = one_thread() else { return Ok(UNAVAILABLE) };
@@ -350,7 +324,7 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
             Ok::<(), Interrupted>(())
         };
         let fast = track_within(&tracking, on, MEMORY, &refusal, Bits::default, each);
-        refusal.told_by(device)?;
+        refusal.told_by(device, "tracking")?;
         if slow.is_err() || fast.is_err() {
             return Ok(UNAVAILABLE);
         }
@@ -364,7 +338,7 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
     let each = |()| Ok::<(), Interrupted>(());
     let fast = track_within(&tracking, on, MEMORY, &refusal, || case.tally(), each);
-    refusal.told_by(device)?;
+    refusal.told_by(device, "tracking")?;
     let (Ok(()), Ok(parts)) = (slow, fast) else { return Ok(UNAVAILABLE) };
     let mut made = case.tally();
     parts.into_iter().for_each(|part| made.merge(part));

@@ -1,14 +1,12 @@
 //! Products beside a plain loop and beside the floors.
 
-use std::sync::Mutex;
-
 use fimbria_compute::measure::{cpu, rows};
 use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
-use fimbria_compute::{Backend, Progress, Workers};
+use fimbria_compute::{Backend, Workers};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::{DealtProduct, Response, System};
 
-use super::super::clock::{Time, best};
+use super::super::clock::{Interruptible, Time, best};
 use super::super::floors::Floor;
 use super::super::table::{Table, counted, digits, digits_or_dash, number, words};
 use super::synthetic::Synthetic;
@@ -136,6 +134,8 @@ pub(super) fn report(
         report.row("apply", "plain loop", rows, forward, Some(forward.wall), None)?;
         report.row("adjoint", "plain loop", rows, back, Some(back.wall), None)?;
     }
+    // What a device fails at ends the benchmark.
+    let heard = Interruptible(console);
     for system in systems {
         for (workers, attained) in &pools {
             let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, workers);
@@ -146,12 +146,12 @@ pub(super) fn report(
                 let columns = if product == Product::Gradient { twice } else { once };
                 [attained.memory_seconds(&work), columns, attained.adds_seconds(&work, product)]
             };
-            report.products(&product, system, &place, Some(&floors), &Refusal::default())?;
+            report.products(&product, system, &place, Some(&floors))?;
         }
         for device in on.devices {
-            let (devices, refusal) = (std::slice::from_ref(device), Refusal::default());
-            let product = system.product(&Backend::new(on.workers, devices), &refusal);
-            report.products(&product, system, &device.info().name, None, &refusal)?;
+            let devices = std::slice::from_ref(device);
+            let product = system.product(&Backend::new(on.workers, devices), &heard);
+            report.products(&product, system, &device.info().name, None)?;
         }
     }
     let (blocks, slots) = first.blocks.blocks_and_slots();
@@ -180,29 +180,6 @@ fn plain_loops(problem: &Synthetic, console: &dyn Console) -> Result<[Time; 2], 
     Ok([apply, adjoint])
 }
 
-/// What a device refused: others would do its work in its row.
-#[derive(Default)]
-struct Refusal(Mutex<Option<String>>);
-
-impl Refusal {
-    fn check(&self) -> Result<(), Failure> {
-        let refused = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        refused.as_ref().map_or(Ok(()), |refused| Err(refused.clone().into()))
-    }
-}
-
-impl Progress for Refusal {
-    fn start(&self, _what: &str, _total: u64) {}
-    fn advance(&self, _items: u64) {}
-    fn warn(&self, message: &str) {
-        let mut refused = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *refused = Some(message.to_owned());
-    }
-    fn is_cancelled(&self) -> bool {
-        false
-    }
-}
-
 /// Weights none of which is zero, so that nothing is left out.
 fn weight(f: usize) -> f32 {
     0.01 + 0.1 * (f % 5) as f32
@@ -222,23 +199,13 @@ impl Report<'_> {
         system: &System,
         on: &str,
         floors: Option<&dyn Fn(Product) -> Floors>,
-        refusal: &Refusal,
     ) -> Result<(), Failure> {
         let (domain, range) = (product.domain(), product.range());
         let x: Vec<f32> = (0..domain.len()).map(weight).collect();
         let (mut y, mut g) = (range.zeros()?, domain.zeros()?);
-        let apply = best(self.console, || {
-            product.apply(&x, &mut y)?;
-            refusal.check()
-        })?;
-        let adjoint = best(self.console, || {
-            product.adjoint(&y, &mut g)?;
-            refusal.check()
-        })?;
-        let gradient = best(self.console, || {
-            product.gradient(&x, &system.data, &mut g)?;
-            refusal.check()
-        })?;
+        let apply = best(self.console, || product.apply(&x, &mut y))?;
+        let adjoint = best(self.console, || product.adjoint(&y, &mut g))?;
+        let gradient = best(self.console, || product.gradient(&x, &system.data, &mut g).map(drop))?;
         let rank = system.basis.rank();
         let plain = self.plain.map(|plain| plain.map(|time| time.wall));
         let [forward, back] = [0, 1].map(|which| plain.map(|plain| plain[which]));

@@ -7,10 +7,12 @@ mod fourier;
 mod mathematics;
 mod random;
 mod rates;
+mod refusal;
 mod vectors;
 
 use std::time::Instant;
 
+pub use self::refusal::Refusal;
 use crate::device::{Device, DeviceError, KernelSource};
 use crate::philox::{Philox, normals};
 

@@ -3,14 +3,13 @@
 
 use fimbria_compute::device::{Device, DeviceError, KernelSource, Launch};
 
-use super::source::with_rows_and_codes;
+use super::source::{with_recipe, with_rows_and_codes};
 use crate::dti::Problem;
 use crate::dti::design::SMALLEST_PIVOT;
 use crate::dti::layout::parameter_row;
 use crate::dti::oracle::steps::{FIRST_DAMPING, LAST_DAMPING, MAX_STEPS, SMALLEST_DECREASE};
 use crate::dti::recipe::{
-    FirstWeights, Floor, MAX_ROBUST_FITS, MIN_RELATIVE_SCALE, OUTLIER_SIGMAS, ROBUST_CHANGE,
-    Refinement, SIGMA_OF_MAD,
+    MAX_ROBUST_FITS, MIN_RELATIVE_SCALE, OUTLIER_SIGMAS, ROBUST_CHANGE, Refinement, SIGMA_OF_MAD,
 };
 
 /// Voxels that are fitted at a time: as many as large cards hold.
@@ -72,17 +71,6 @@ pub(crate) fn fit(
 /// The kernel's text, specialised for one problem.
 pub(crate) fn source(problem: &Problem) -> KernelSource {
     let recipe = &problem.recipe;
-    let (floor, value) = match recipe.floor {
-        Floor::SmallestPositive => (0, 0.0),
-        Floor::Absolute(least) => (1, least),
-        Floor::OfLargest(fraction) => (2, fraction),
-        Floor::OfS0(fraction) => (3, fraction),
-    };
-    let first = match recipe.first {
-        FirstWeights::Unit => 0,
-        FirstWeights::Measured => 1,
-        FirstWeights::MeasuredRaw => 2,
-    };
     let (refinement, sigma, own_scale) = match recipe.refinement {
         Refinement::None => (0, 0.0, false),
         Refinement::Nonlinear => (1, 0.0, false),
@@ -90,20 +78,16 @@ pub(crate) fn source(problem: &Problem) -> KernelSource {
             (2, sigma.unwrap_or(0.0), own_scale_in_weights)
         }
     };
-    let mut source = KernelSource::new("dti_fit_double", include_str!("double.cl"))
-        .with("N_VOLUMES", format_args!("{}u", problem.n_volumes()))
-        .with("FLOOR_KIND", floor)
-        .with("FIRST_WEIGHTS", first)
-        .with("REWEIGHTED_PASSES", recipe.reweighted_passes)
+    let text = KernelSource::new("dti_fit_double", include_str!("double.cl"));
+    let (source, floor) = with_recipe(text, problem);
+    let mut source = source
         .with("REFINEMENT", refinement)
         .with("FLOOR_NONLINEAR", u8::from(recipe.floor_nonlinear))
         .with("OWN_SCALE_IN_WEIGHTS", u8::from(own_scale))
-        .with("S0_AT_LEAST_MEAN", u8::from(recipe.s0_at_least_mean))
-        .with("WANTS_RESIDUAL", u8::from(problem.wants_residual()))
         .with("MAX_STEPS", format_args!("{MAX_STEPS}u"))
         .with("MAX_ROBUST_FITS", format_args!("{MAX_ROBUST_FITS}u"));
     for (name, value) in [
-        ("FLOOR_VALUE", value),
+        ("FLOOR_VALUE", floor),
         ("SIGMA", sigma),
         ("SMALLEST_PIVOT", SMALLEST_PIVOT),
         ("FIRST_DAMPING", FIRST_DAMPING),

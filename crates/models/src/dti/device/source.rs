@@ -14,6 +14,17 @@ pub(crate) const EIGEN_TEXT: &str = include_str!("eigen.cl");
 
 /// Signals to parameters.
 pub(crate) fn fit_source(problem: &Problem) -> KernelSource {
+    let text = KernelSource::new("dti_fit", include_str!("fit.cl")).after(math::KERNEL_TEXT);
+    let (source, floor) = with_recipe(text, problem);
+    let mut source = source.with_f32("FLOOR_VALUE", floor as f32);
+    for (name, value) in LIMITS {
+        source = source.with_f32(name, value);
+    }
+    with_rows_and_codes(source.with("REFINEMENTS", crate::dti::lanes::REFINEMENTS))
+}
+
+/// What fits of either precision are told of the recipe; with the value of the floor, which each has in its own.
+pub(super) fn with_recipe(source: KernelSource, problem: &Problem) -> (KernelSource, f64) {
     let recipe = &problem.recipe;
     let (floor, value) = match recipe.floor {
         Floor::SmallestPositive => (0, 0.0),
@@ -26,19 +37,14 @@ pub(crate) fn fit_source(problem: &Problem) -> KernelSource {
         FirstWeights::Measured => 1,
         FirstWeights::MeasuredRaw => 2,
     };
-    let mut source = KernelSource::new("dti_fit", include_str!("fit.cl"))
-        .after(math::KERNEL_TEXT)
+    let source = source
         .with("N_VOLUMES", format_args!("{}u", problem.n_volumes()))
         .with("FLOOR_KIND", floor)
-        .with_f32("FLOOR_VALUE", value as f32)
         .with("FIRST_WEIGHTS", first)
         .with("REWEIGHTED_PASSES", recipe.reweighted_passes)
         .with("S0_AT_LEAST_MEAN", u8::from(recipe.s0_at_least_mean))
         .with("WANTS_RESIDUAL", u8::from(problem.wants_residual()));
-    for (name, value) in LIMITS {
-        source = source.with_f32(name, value);
-    }
-    with_rows_and_codes(source.with("REFINEMENTS", crate::dti::lanes::REFINEMENTS))
+    (source, value)
 }
 
 /// Parameters to maps.
