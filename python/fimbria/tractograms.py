@@ -492,7 +492,9 @@ class TractogramWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            # An interrupt may come before the file is closed.
             self._writer.abandon()

@@ -353,15 +353,30 @@ impl LineWriter {
             finished
         });
         if finished.is_err() {
-            self.abandon();
+            self.remove();
         }
         Ok(finished?.0)
     }
 
-    /// Leaves nothing behind.
+    /// Leaves nothing behind of a file that is not finished.
     fn abandon(&self) {
-        drop(self.writer.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if writer.is_some() {
+            self.remove();
+        }
+    }
+}
+
+impl LineWriter {
+    fn remove(&self) {
         // Where there is nothing to be removed there is nothing left.
         let _ = std::fs::remove_file(&self.part);
+    }
+}
+
+/// Python may lose a writer before its `with` begins: an interrupt is answered as soon as the writer is made.
+impl Drop for LineWriter {
+    fn drop(&mut self) {
+        self.abandon();
     }
 }

@@ -275,6 +275,27 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path, extension):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_writer_that_is_lost_before_it_is_entered_leaves_nothing(tmp_path):
+    lines = streamlines(10)
+    # As an interrupt does that is answered once the writer is made.
+    writer = fimbria.TractogramWriter(tmp_path / "lines.trx", like=lines)
+    assert os.listdir(tmp_path) != []
+    del writer
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_writer_that_is_interrupted_before_it_is_closed_leaves_nothing(tmp_path, monkeypatch):
+    lines = streamlines(10)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fimbria.TractogramWriter, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt), fimbria.TractogramWriter(tmp_path / "lines.tck", like=lines) as writer:
+        writer.write(lines)
+    assert os.listdir(tmp_path) == []
+
+
 if __name__ == "__main__":
     print("| | s |\n|---|---|")
     for name, made in METHODS.items():
