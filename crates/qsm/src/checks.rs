@@ -31,6 +31,7 @@ pub fn checks() -> Vec<Check> {
         Check::new("susceptibility: fast product and adjoint", fast, |device, extent| {
             products(device, extent, Products::Fast, None)
         }),
+        Check::new("susceptibility: lists of pairs", vec![pairs_source(false, true, None)], lists),
         Check::new("susceptibility: dense product and adjoint", dense, |device, extent| {
             products(device, extent, Products::Dense, Some(6))
         }),
@@ -114,6 +115,21 @@ fn products(
         error(&aty, &oracle::adjoint(&model, &wide(&y))),
     ];
     Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, TOLERANCE))
+}
+
+/// Products over lists, bit by bit beside those that test every pair.
+fn lists(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    let workers = Workers::new(1).expect("a thread");
+    let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));
+    let operator =
+        DeviceOperator::new(&model, Products::Fast, device, &workers).map_err(of_device)?;
+    let mut got = operator.listed().map(|pairs| u32::from(pairs > 0)).to_vec();
+    let bits = |products: [Vec<f32>; 2]| products.into_iter().flatten().map(f32::to_bits);
+    got.extend(bits(both(&operator, &x, &y)?));
+    let mut expected = vec![1; 2];
+    expected.extend(bits(both(&operator.without_lists(), &x, &y)?));
+    Ok(Comparison::of_bits(&expected, &got))
 }
 
 fn tensors(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {

@@ -5,7 +5,7 @@ use crate::device::{Device, DeviceError, KernelSource, Launch};
 use crate::philox::Philox;
 
 const GROUP: usize = 64;
-const SLOTS: usize = 25;
+const SLOTS: usize = 28;
 
 pub(super) fn check() -> Check {
     Check::new("kernel dialect", vec![source()], compare)
@@ -53,7 +53,8 @@ fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
         .flat_map(|item| {
             let other_half = words[item ^ (GROUP / 2)];
             let sum = sums[item / GROUP];
-            slots(item, n, x[item], y[item], words[item], other_half, sum, has_f64)
+            let four = [0, 1, 2, 3].map(|i| x[item / 4 * 4 + i].to_bits());
+            slots(item, n, x[item], y[item], words[item], other_half, sum, four, has_f64)
         })
         .collect();
     oracle.extend(expected_counts(&words));
@@ -75,6 +76,7 @@ fn slots(
     w: u32,
     other_half: u32,
     sum: f32,
+    four: [u32; 4],
     has_f64: bool,
 ) -> [u32; SLOTS] {
     let b_or_nan = if item == 5 { f32::NAN } else { b };
@@ -109,6 +111,9 @@ fn slots(
     slots[22] = sum.to_bits();
     slots[23] = digits;
     slots[24] = quotient.to_bits();
+    slots[25] = four[0].wrapping_sub(four[1]);
+    slots[26] = four[2].wrapping_sub(four[3]);
+    slots[27] = w & 0xffff;
     slots
 }
 

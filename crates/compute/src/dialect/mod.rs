@@ -16,8 +16,9 @@
 //! | `LOCAL type name[size];` | memory shared by a group, declared at a kernel's top level |
 //! | `LOCAL_PTR type *p` | a pointer to such memory, as a function's parameter |
 //! | `RESTRICT` | C's `restrict` |
-//! | `i32 u32 i64 u64 f32 f64` | numbers; `f64` only where `HAS_F64` is 1 |
+//! | `u16 i32 u32 i64 u64 f32 f64` | numbers; `f64` only where `HAS_F64` is 1 |
 //! | `f32x2`, `F32X2(a, b)` | two f32 side by side, `.x` and `.y` |
+//! | `f32x4` | four f32 side by side, `.x .y .z .w`, read from memory as one |
 //! | `GLOBAL_ID() GLOBAL_SIZE() LOCAL_ID() LOCAL_SIZE() GROUP_ID()` | the item's place, one dimension, `u64` |
 //! | `BARRIER()` | every item of the group is here, and sees what the others wrote |
 //! | `FMA(a, b, c)` | `a * b + c`, rounded once, f32 |

@@ -2,6 +2,7 @@
 #define HAS_F64 1
 #define HAS_ATOMIC_I64 1
 
+typedef unsigned short u16;
 typedef int i32;
 typedef unsigned int u32;
 typedef long long i64;
@@ -9,6 +10,7 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 typedef float2 f32x2;
+typedef float4 f32x4;
 #define F32X2(a, b) make_float2((f32)(a), (f32)(b))
 
 #define KERNEL(name) extern "C" __global__ void name

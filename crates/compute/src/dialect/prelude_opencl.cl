@@ -17,12 +17,14 @@ typedef double f64;
 #define HAS_ATOMIC_I64 0
 #endif
 
+typedef ushort u16;
 typedef int i32;
 typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 typedef float f32;
 typedef float2 f32x2;
+typedef float4 f32x4;
 #define F32X2(a, b) ((float2)((f32)(a), (f32)(b)))
 
 #define KERNEL(name) __kernel void name

@@ -1,6 +1,7 @@
 //! The same operators on a device: vectors stay there, a solver moves only its scalars.
 
 mod laplacian;
+mod lists;
 mod pairs;
 mod tiles;
 
@@ -161,6 +162,17 @@ impl DeviceOperator {
                 multiply_weights: device.kernel(&source, "multiply_weights")?,
             },
         })
+    }
+
+    /// How many pairs of a cylinder and a tile the lists have, of the product and of the adjoint.
+    pub(crate) fn listed(&self) -> [usize; 2] {
+        self.cylinders.lists().map(|list| list.map_or(0, |list| list.hits.len()))
+    }
+
+    /// The same where memory had been too short for lists.
+    pub(crate) fn without_lists(mut self) -> Self {
+        self.cylinders.forget_lists();
+        self
     }
 
     /// W A: each receiver's field times its weight.

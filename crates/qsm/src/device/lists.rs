@@ -1,0 +1,193 @@
+//! Which sources and tiles meet, found once: products test no pair that has nothing to give.
+
+use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Launch};
+
+use super::tiles::TILE;
+
+/// A list may take one part in as many of the device's memory that is left. What is made later needs
+/// memory too, and other shares of an operator may come to the same device, with two lists each.
+const SHARE_OF_MEMORY: u64 = 6;
+
+/// For each group of a kernel the candidates that meet it, by batch, in the order in which the kernel without
+/// lists would find them. Two bytes for each that meets and four for each batch.
+pub(super) struct List {
+    /// Candidates are counted in as many batches for each group.
+    pub(super) batches: usize,
+    /// Where the hits of each batch of each group begin, and the end.
+    pub(super) starts: Buffer<u32>,
+    /// Numbers within the batch.
+    pub(super) hits: Buffer<u16>,
+}
+
+impl List {
+    /// For each of `groups` those of `candidates` that meet it, taken `batch` at a time; by `kernel`, whose
+    /// parameters are `fill`, the numbers of batches and of candidates, `what`, and the list. `None` where the
+    /// memory that is left would not do.
+    ///
+    /// # Safety
+    /// `what` are the kernel's parameters between those named, with at least `groups` groups and `candidates`.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    pub(super) unsafe fn new(
+        device: &Device,
+        kernel: &Kernel,
+        (groups, candidates, batch): (usize, usize, usize),
+        what: &[Argument],
+    ) -> Result<Option<Self>, DeviceError> {
+        let batches = candidates.div_ceil(batch);
+        // SAFETY: the caller's promise.
+        match unsafe { Self::within(device, kernel, (groups, candidates, batches), what) } {
+            // Others may have taken memory meanwhile, or the driver has less than it said.
+            Err(DeviceError::OutOfMemory { .. } | DeviceError::BufferTooLarge { .. }) => Ok(None),
+            result => result,
+        }
+    }
+
+    /// # Safety
+    /// As for [`new`](Self::new).
+    unsafe fn within(
+        device: &Device,
+        kernel: &Kernel,
+        (groups, candidates, batches): (usize, usize, usize),
+        what: &[Argument],
+    ) -> Result<Option<Self>, DeviceError> {
+        let most = device.available_bytes() / SHARE_OF_MEMORY;
+        let counts = groups * batches;
+        if 4 * (counts as u64 + 1) > most {
+            return Ok(None);
+        }
+        let launch = |fill: u32, starts: &mut Buffer<u32>, hits: &mut Buffer<u16>| {
+            let mut arguments: Vec<Argument> =
+                vec![fill.into(), (batches as u32).into(), (candidates as u32).into()];
+            arguments.extend(what);
+            arguments.extend::<[Argument; 2]>([starts.into(), hits.into()]);
+            // SAFETY: the caller's promise; `starts` has an element for each batch of each group, and hits are
+            // written only where as many were counted.
+            unsafe { kernel.launch(Launch::groups_of(TILE, groups), &arguments) }
+        };
+        let mut starts = device.zeros::<u32>(counts + 1)?;
+        launch(0, &mut starts, &mut device.allocate(0)?)?;
+        let mut host = starts.to_vec()?;
+        let mut total = 0_u64;
+        for start in &mut host {
+            let count = u64::from(*start);
+            // Too large a total is refused below.
+            *start = total as u32;
+            total += count;
+        }
+        // Kernels count hits in 32 bits.
+        if total > u64::from(u32::MAX) || 2 * total + 4 * (counts as u64 + 1) > most {
+            return Ok(None);
+        }
+        starts.write(0, &host)?;
+        let mut hits = device.allocate(total as usize)?;
+        launch(1, &mut starts, &mut hits)?;
+        Ok(Some(Self { batches, starts, hits }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_compute::device::DeviceOptions;
+
+    use super::super::pairs::{BATCH, DevicePairs};
+    use super::*;
+    use crate::operator::Sources;
+    use crate::pairs::Source;
+    use crate::{FieldModel, Geometry, Shape};
+
+    /// Cylinders of many directions, more of them, and more tiles, than a batch holds.
+    fn model() -> FieldModel {
+        let geometry =
+            Geometry { dims: [34, 33, 31], spacing: [0.9, 1.0, 1.1], b0: [0.0, 0.6, 0.8] };
+        let receivers: Vec<u32> = (0..geometry.len() as u32).filter(|v| v % 3 > 0).collect();
+        let mask: Vec<u32> = receivers.iter().copied().filter(|v| v % 29 == 1).collect();
+        let shape = |&voxel: &u32| {
+            let t = f64::from(voxel);
+            let axis = [t.sin(), (1.7 * t).cos(), 0.3 + (2.3 * t).sin()];
+            let length = axis.iter().map(|x| x * x).sum::<f64>().sqrt();
+            Shape::Cylinder(axis.map(|x| x / length))
+        };
+        let shapes = mask.iter().map(shape).collect();
+        FieldModel::new(&geometry, &mask, shapes, &receivers).unwrap()
+    }
+
+    fn pairs(device: &Device, model: &FieldModel) -> DevicePairs {
+        let sources = Sources::from_model(model);
+        DevicePairs::cylinders(model, &sources, device, true).unwrap()
+    }
+
+    /// (group, candidate) of a list, in its order.
+    fn listed(list: &List) -> Vec<(usize, usize)> {
+        let (starts, hits) = (list.starts.to_vec().unwrap(), list.hits.to_vec().unwrap());
+        assert_eq!(*starts.last().unwrap() as usize, hits.len());
+        let mut pairs = Vec::new();
+        for (at, ends) in starts.windows(2).enumerate() {
+            let (group, batch) = (at / list.batches, at % list.batches);
+            for &hit in &hits[ends[0] as usize..ends[1] as usize] {
+                pairs.push((group, batch * BATCH + usize::from(hit)));
+            }
+        }
+        pairs
+    }
+
+    /// |w| at the tile's middle against what the slab and the tile extend to, in f32 as the kernel.
+    fn meets(source: &Source<f32>, first: [u32; 3]) -> bool {
+        let d = [0, 1, 2].map(|a| first[a] as f32 + 1.5 - source.at[a]);
+        let [wx, wy, wz] = source.w;
+        let w = wz.mul_add(d[2], wy.mul_add(d[1], wx * d[0]));
+        w.abs() <= 1.5_f32.mul_add(wx.abs() + wy.abs() + wz.abs(), 1.01)
+    }
+
+    #[test]
+    fn both_lists_are_the_pairs_that_meet() {
+        let Some(device) = fimbria_testing::opencl_device() else { return };
+        let model = model();
+        let pairs = pairs(&device, &model);
+        let tiles = super::super::tiles::Tiles::new(&model.geometry, &model.receivers).list;
+        let sources = Sources::from_model(&model).cylinders;
+        assert!(tiles.len() > BATCH && sources.len() > BATCH);
+        let source = |i: usize| {
+            let (at, cylinder) = &sources[i];
+            Source::<f32>::new(&model.geometry, *at, cylinder, [0, 1, 2])
+        };
+        let mut expected: Vec<(usize, usize)> = Vec::new();
+        for (t, &[_, x, y, z]) in tiles.iter().enumerate() {
+            expected.extend(
+                (0..sources.len()).filter(|&i| meets(&source(i), [x, y, z])).map(|i| (t, i)),
+            );
+        }
+        // Neither all of them nor few.
+        let all = tiles.len() * sources.len();
+        assert!(expected.len() > all / 100 && expected.len() < all / 2);
+        let [of_tiles, of_sources] = pairs.lists();
+        let mut got = listed(of_tiles.unwrap());
+        got.sort_unstable();
+        assert_eq!(got, expected);
+        let mut got: Vec<_> =
+            listed(of_sources.unwrap()).into_iter().map(|(i, t)| (t, i)).collect();
+        got.sort_unstable();
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn memory_that_is_short_has_no_lists_and_the_same_results() {
+        // Sources, places and volumes take 0.6 MB, a list some 0.15 MB.
+        let options = DeviceOptions { memory_limit: Some(700_000), ..DeviceOptions::default() };
+        let Some(short) = fimbria_testing::opencl_device_with(&options) else { return };
+        let Some(ample) = fimbria_testing::opencl_device() else { return };
+        let model = model();
+        let field: Vec<f32> = (0..model.receivers.len()).map(|i| (i % 17) as f32 - 8.0).collect();
+        let seen = |device: &Device, has_lists: bool| {
+            let pairs = pairs(device, &model);
+            assert!(pairs.lists().iter().all(|list| list.is_some() == has_lists));
+            let mut x = device.zeros::<f32>(model.unknowns.len()).unwrap();
+            pairs.gather(&device.upload(&field).unwrap(), &mut x).unwrap();
+            x.to_vec().unwrap()
+        };
+        let short = seen(&short, false);
+        assert!(short.iter().all(|x| *x != 0.0));
+        assert_eq!(short, seen(&ample, true));
+    }
+}
