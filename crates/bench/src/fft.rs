@@ -123,10 +123,9 @@ fn on_device(
 ) -> Result<Time, Failure> {
     let plan = DeviceFft::new(device, [n; 3], &[0, 1, 2])?;
     let mut data = device.upload(volume)?;
-    let mut scratch = device.allocate(volume.len())?;
     let there_and_back = best(console, || {
-        plan.forward(&mut data, &mut scratch)?;
-        plan.inverse(&mut data, &mut scratch)?;
+        plan.forward(&mut data)?;
+        plan.inverse(&mut data)?;
         Ok::<_, DeviceFftError>(device.synchronize()?)
     })?;
     Ok(there_and_back.times(0.5))

@@ -1,16 +1,19 @@
-//! Fourier transforms: every radix, lines and volumes, against the definition in f64.
+//! Fourier transforms: every radix, lines and volumes, complex and real, in the memory of groups and by passes,
+//! against the definition in f64.
 
 use std::f64::consts::TAU;
 
 use super::{Check, Comparison, Extent, normal_numbers};
 use crate::device::{Device, DeviceError};
-use crate::fft::{Complex32, Complex64, DeviceFft, DeviceFftError, kernel_sources};
+use crate::fft::{
+    Complex32, Complex64, DeviceFft, DeviceFftError, DeviceRealFft, Limits, kernel_sources,
+};
 
 pub(super) fn check() -> Check {
     Check::new("Fourier transforms, there and back", kernel_sources(), compare)
 }
 
-/// Every radix alone, products of them, and batches along each axis; [x, y, z] and the axes.
+/// Every radix alone, products of them, and batches along each axis; [x, y, z] and the axes. By passes.
 fn cases(extent: Extent) -> Vec<([usize; 3], &'static [usize])> {
     let mut cases: Vec<([usize; 3], &'static [usize])> =
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16].map(|n| ([n, 3, 1], &[0][..])).to_vec();
@@ -26,45 +29,112 @@ fn cases(extent: Extent) -> Vec<([usize; 3], &'static [usize])> {
     cases
 }
 
+/// Of one to three stages, along each axis, with lines that fill no group. In the memory of groups: each length
+/// is a text of its own.
+fn cases_of_lines(extent: Extent) -> Vec<([usize; 3], &'static [usize])> {
+    let mut cases: Vec<([usize; 3], &'static [usize])> =
+        vec![([15, 3, 1], &[0]), ([6, 20, 3], &[1])];
+    if extent == Extent::Full {
+        cases.push(([48, 5, 2], &[0]));
+        cases.push(([5, 7, 343], &[2, 0]));
+        cases.push(([21, 240, 2], &[1]));
+        cases.push(([2400, 2, 1], &[0]));
+    }
+    cases
+}
+
+/// Rows of even and odd length and number, of one to three stages.
+fn real_cases(extent: Extent) -> Vec<[usize; 3]> {
+    let mut cases = vec![[1, 3, 2], [15, 3, 1], [20, 3, 3]];
+    if extent == Extent::Full {
+        cases.extend([[48, 35, 2], [343, 1, 5]]);
+    }
+    cases
+}
+
 /// Errors as shares of what rounding may do.
 fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
     let mut errors = Vec::new();
-    for (shape, axes) in cases(extent) {
-        match errors_of(device, shape, axes) {
-            Ok(more) => errors.extend(more),
-            Err(DeviceFftError::Device(error)) => return Err(error),
-            Err(DeviceFftError::Plan(error)) => unreachable!("{error}: the cases are good sizes"),
+    for (limits, cases) in
+        [(Limits::NONE, cases(extent)), (Limits::of(device), cases_of_lines(extent))]
+    {
+        for (shape, axes) in cases {
+            errors.extend(sound(errors_of(device, shape, axes, limits))?);
+        }
+    }
+    for shape in real_cases(extent) {
+        for limits in [Limits::of(device), Limits::NONE] {
+            errors.extend(sound(errors_of_real(device, shape, limits))?);
         }
     }
     Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 1.0))
+}
+
+/// Of what has a plan.
+fn sound<T>(result: Result<T, DeviceFftError>) -> Result<T, DeviceError> {
+    result.map_err(|error| match error {
+        DeviceFftError::Device(error) => error,
+        DeviceFftError::Plan(error) => unreachable!("{error}: the cases are good sizes"),
+    })
 }
 
 fn errors_of(
     device: &Device,
     shape: [usize; 3],
     axes: &[usize],
+    limits: Limits,
 ) -> Result<Vec<f64>, DeviceFftError> {
-    let fft = DeviceFft::new(device, shape, axes)?;
+    let fft = DeviceFft::within(device, shape, axes, limits)?;
     let input = numbers(fft.elements());
     let start: Vec<Complex64> = input.iter().map(|&x| widen(x)).collect();
     let exact = axes.iter().fold(start.clone(), |x, &axis| along(&x, shape, axis));
 
     let mut data = device.upload(&input)?;
-    let mut scratch = device.zeros(input.len())?;
-    fft.forward(&mut data, &mut scratch)?;
+    fft.forward(&mut data)?;
     let there = data.to_vec()?;
-    fft.inverse(&mut data, &mut scratch)?;
+    fft.inverse(&mut data)?;
     let back = data.to_vec()?;
 
     // The numbers have variance 2, their transforms as many times that as elements were summed.
     let transformed: usize = axes.iter().map(|&axis| shape[axis]).product();
     let spread = 2.0_f64.sqrt();
-    let share = |exact: &[Complex64], got: &[Complex32], bound: f64| -> Vec<f64> {
-        let pairs = exact.iter().zip(got);
-        pairs.map(|(exact, &got)| (exact - widen(got)).norm() / bound).collect()
-    };
     let bound = fft.error_bound() * spread;
     let mut errors = share(&exact, &there, bound * (transformed as f64).sqrt());
+    errors.extend(share(&start, &back, 2.0 * bound));
+    Ok(errors)
+}
+
+/// Differences as shares of a bound.
+fn share(exact: &[Complex64], got: &[Complex32], bound: f64) -> Vec<f64> {
+    assert_eq!(exact.len(), got.len());
+    exact.iter().zip(got).map(|(exact, &got)| (exact - widen(got)).norm() / bound).collect()
+}
+
+/// The half spectrum of a real volume, and the volume back from it.
+fn errors_of_real(
+    device: &Device,
+    shape: [usize; 3],
+    limits: Limits,
+) -> Result<Vec<f64>, DeviceFftError> {
+    let fft = DeviceRealFft::within(device, shape, limits)?;
+    let input = normal_numbers(9, fft.elements());
+    let start: Vec<Complex64> = input.iter().map(|&x| Complex64::new(x.into(), 0.0)).collect();
+    let whole = (0..3).fold(start.clone(), |x, axis| along(&x, shape, axis));
+    let kept = shape[0] / 2 + 1;
+    let half: Vec<Complex64> =
+        whole.chunks(shape[0]).flat_map(|row| &row[..kept]).copied().collect();
+
+    let mut volume = device.upload(&input)?;
+    let mut spectrum = device.zeros(fft.spectrum_elements())?;
+    fft.forward(&volume, &mut spectrum)?;
+    let there = spectrum.to_vec()?;
+    volume.fill_zero()?;
+    fft.inverse(&mut spectrum, &mut volume)?;
+    let back: Vec<Complex32> = volume.to_vec()?.iter().map(|&x| Complex32::new(x, 0.0)).collect();
+
+    // The numbers have variance 1.
+    let bound = fft.error_bound();
+    let mut errors = share(&half, &there, bound * (fft.elements() as f64).sqrt());
     errors.extend(share(&start, &back, 2.0 * bound));
     Ok(errors)
 }

@@ -1,4 +1,5 @@
-//! Fast Fourier transforms: of many lines, and of volumes; [`DeviceFft`] does the same on devices.
+//! Fast Fourier transforms: of many lines, and of volumes; [`DeviceFft`] and [`DeviceRealFft`] do the same on
+//! devices.
 //!
 //! Forward is `X[k] = Σ x[j] exp(-2πi jk/n)`, inverse divides by the number of elements, so that
 //! it undoes forward; the adjoint of forward is the number of elements times inverse. Volumes are
@@ -17,8 +18,8 @@ mod lines;
 mod real;
 mod volume;
 
-pub(crate) use device::kernel_sources;
-pub use device::{DeviceFft, DeviceFftError};
+pub use device::{DeviceFft, DeviceFftError, DeviceRealFft};
+pub(crate) use device::{Limits, kernel_sources};
 pub use float::Float;
 pub use lines::Fft1;
 pub use real::RealFft3;

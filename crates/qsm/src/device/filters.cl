@@ -1,36 +1,24 @@
 /* Products of a filter that is real and even in the Fourier domain, and of differences along the axes. */
 
-KERNEL(to_complex)(u64 n, GLOBAL const f32 *RESTRICT x, GLOBAL f32x2 *RESTRICT volume) {
-    u64 i = GLOBAL_ID();
-    if (i < n) volume[i] = F32X2(x[i], 0.0f);
-}
-
-KERNEL(real_part)(u64 n, GLOBAL const f32x2 *RESTRICT volume, GLOBAL f32 *RESTRICT x) {
-    u64 i = GLOBAL_ID();
-    if (i < n) x[i] = volume[i].x;
-}
-
-KERNEL(filter)(u32 nx, u32 ny, u32 nz, GLOBAL const f32 *RESTRICT by,
-               GLOBAL f32x2 *RESTRICT spectrum) {
+KERNEL(filter)(u64 n, GLOBAL const f32 *RESTRICT by, GLOBAL f32x2 *RESTRICT spectrum) {
     u64 k = GLOBAL_ID();
-    if (k >= (u64)nx * ny * nz) return;
-    f32 factor = by[half_of(k, nx, ny, nz)];
+    if (k >= n) return;
     f32x2 x = spectrum[k];
-    spectrum[k] = F32X2(factor * x.x, factor * x.y);
+    spectrum[k] = F32X2(by[k] * x.x, by[k] * x.y);
 }
 
-/* y[i] = weight[i] Re volume[place[i]] */
+/* y[i] = weight[i] volume[place[i]] */
 KERNEL(weigh)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT weight,
-              GLOBAL const f32x2 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
+              GLOBAL const f32 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
     u64 i = GLOBAL_ID();
-    if (i < n) y[i] = weight[i] * volume[place[i]].x;
+    if (i < n) y[i] = weight[i] * volume[place[i]];
 }
 
 /* Its adjoint, into zeros. */
 KERNEL(weigh_adjoint)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT weight,
-                      GLOBAL const f32 *RESTRICT y, GLOBAL f32x2 *RESTRICT volume) {
+                      GLOBAL const f32 *RESTRICT y, GLOBAL f32 *RESTRICT volume) {
     u64 i = GLOBAL_ID();
-    if (i < n) volume[place[i]] = F32X2(weight[i] * y[i], 0.0f);
+    if (i < n) volume[place[i]] = weight[i] * y[i];
 }
 
 /* Differences along the axes times weights, three numbers a voxel. */
@@ -46,10 +34,10 @@ KERNEL(slopes)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z,
     slope[3 * i + 2] = weight[3 * i + 2] * ((map[next.along[2]] - here) * per_z);
 }
 
-/* Its adjoint, as the real part of a volume. */
+/* Its adjoint. */
 KERNEL(slopes_adjoint)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z,
                        GLOBAL const f32 *RESTRICT weight, GLOBAL const f32 *RESTRICT slope,
-                       GLOBAL f32x2 *RESTRICT volume) {
+                       GLOBAL f32 *RESTRICT volume) {
     u64 i = GLOBAL_ID();
     if (i >= (u64)nx * ny * nz) return;
     Neighbours before = before_of(i, nx, ny, nz);
@@ -61,5 +49,5 @@ KERNEL(slopes_adjoint)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z,
         u64 from = 3 * before.along[a] + a, here = 3 * i + a;
         sum += (weight[from] * slope[from] - weight[here] * slope[here]) * per[a];
     }
-    volume[i] = F32X2(sum, 0.0f);
+    volume[i] = sum;
 }

@@ -8,7 +8,7 @@ mod tiles;
 use fimbria_compute::device::{
     Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
-use fimbria_compute::fft::{Complex32, DeviceFft, DeviceFftError};
+use fimbria_compute::fft::{Complex32, DeviceFftError, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 use fimbria_compute::{Backend, Workers};
 
@@ -255,7 +255,8 @@ impl LinearOperator for DeviceOperator {
 
 /// Convolution with the spherical kernel, as [`Convolution`](crate::convolution::Convolution).
 struct DeviceConvolution {
-    fft: DeviceFft,
+    fft: DeviceRealFft,
+    /// Half of the kernel's.
     spectrum: Buffer<f32>,
     sources: Places,
     receivers: Places,
@@ -291,22 +292,8 @@ impl DeviceConvolution {
     ) -> Result<Self, DeviceOperatorError> {
         let geometry = &model.geometry;
         let shape = padded(geometry.dims)?;
-        let (fft, half) = sphere_spectrum(geometry, model.support, shape, workers)?;
-        let [hx, ny, nz] = fft.spectrum_shape();
-        // The other half is the same, mirrored.
-        let mut spectrum = Vec::with_capacity(shape.iter().product());
-        for z in 0..nz {
-            for y in 0..ny {
-                spectrum.extend((0..shape[0]).map(|x| {
-                    let (x, y, z) = if x < hx {
-                        (x, y, z)
-                    } else {
-                        (shape[0] - x, (ny - y) % ny, (nz - z) % nz)
-                    };
-                    half[x + hx * (y + ny * z)] as f32
-                }));
-            }
-        }
+        let (_, spectrum) = sphere_spectrum(geometry, model.support, shape, workers)?;
+        let spectrum: Vec<f32> = spectrum.into_iter().map(|value| value as f32).collect();
         let place = |voxel: u32| place(geometry, shape, voxel);
         let sources: Vec<u32> =
             spheres.iter().map(|&i| place(model.unknowns[i as usize])).collect();
@@ -314,13 +301,13 @@ impl DeviceConvolution {
         let every: Vec<u32> = (0..receivers.len() as u32).collect();
         let source = vectors_source();
         Ok(Self {
-            fft: DeviceFft::new(device, shape, &[0, 1, 2])?,
+            fft: DeviceRealFft::new(device, shape)?,
             spectrum: device.upload(&spectrum)?,
             sources: Places::new(device, &sources, spheres)?,
             receivers: Places::new(device, &receivers, &every)?,
-            scatter: device.kernel(&source, "scatter_complex")?,
+            scatter: device.kernel(&source, "scatter_plain")?,
             multiply: device.kernel(&source, "multiply_spectrum")?,
-            gather: device.kernel(&source, "gather_complex")?,
+            gather: device.kernel(&source, "gather_plain")?,
         })
     }
 
@@ -338,9 +325,8 @@ impl DeviceConvolution {
         (to, y): (&Places, &mut Buffer<f32>),
     ) -> Result<(), DeviceError> {
         let device = self.spectrum.device();
-        let elements = self.fft.elements();
-        let mut volume = device.zeros::<Complex32>(elements)?;
-        let mut scratch = device.allocate::<Complex32>(elements)?;
+        let mut volume = device.zeros::<f32>(self.fft.elements())?;
+        let mut spectrum = device.allocate::<Complex32>(self.spectrum.len())?;
         let n = from.place.len();
         let arguments = [
             (n as u64).into(),
@@ -352,11 +338,12 @@ impl DeviceConvolution {
         ];
         // SAFETY: the kernel's six parameters; places lie in the volume, indices in x.
         unsafe { self.scatter.launch(Launch::items(n), &arguments)? };
-        self.fft.forward(&mut volume, &mut scratch)?;
-        let arguments = [(elements as u64).into(), (&self.spectrum).into(), (&mut volume).into()];
+        self.fft.forward(&volume, &mut spectrum)?;
+        let elements = spectrum.len();
+        let arguments = [(elements as u64).into(), (&self.spectrum).into(), (&mut spectrum).into()];
         // SAFETY: the kernel's three parameters; both have as many elements.
         unsafe { self.multiply.launch(Launch::items(elements), &arguments)? };
-        self.fft.inverse(&mut volume, &mut scratch)?;
+        self.fft.inverse(&mut spectrum, &mut volume)?;
         let n = to.place.len();
         let arguments =
             [(n as u64).into(), (&to.place).into(), (&to.index).into(), (&volume).into(), y.into()];

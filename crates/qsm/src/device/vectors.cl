@@ -24,7 +24,13 @@ KERNEL(multiply_spectrum)(u64 n, GLOBAL const f32 *RESTRICT kernel_spectrum,
     }
 }
 
-/* y[index[i]] = Re volume[place[i]] */
+/* y[index[i]] = volume[place[i]]; of complex numbers the real part. */
+KERNEL(gather_plain)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
+                     GLOBAL const f32 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
+    u64 i = GLOBAL_ID();
+    if (i < n) y[index[i]] = volume[place[i]];
+}
+
 KERNEL(gather_complex)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
                        GLOBAL const f32x2 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
     u64 i = GLOBAL_ID();

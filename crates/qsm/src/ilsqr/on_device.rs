@@ -3,63 +3,43 @@
 use fimbria_compute::device::{
     Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
-use fimbria_compute::fft::{Complex32, DeviceFft};
+use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
 use super::operators::{OfCone, WeightedDipole};
-use crate::device::{DeviceOperatorError, RING, SPECTRA};
+use crate::device::{DeviceOperatorError, RING};
 
 /// The text of the kernels of least squares in the whole volume.
 pub(crate) fn filters_source() -> KernelSource {
-    KernelSource::new("qsm filters", include_str!("../device/filters.cl"))
-        .after(RING)
-        .after(SPECTRA)
+    KernelSource::new("qsm filters", include_str!("../device/filters.cl")).after(RING)
 }
 
 /// A real volume times a filter in the Fourier domain.
 struct Filter {
-    fft: DeviceFft,
+    fft: DeviceRealFft,
     /// Over the half spectrum.
     by: Buffer<f32>,
     filter: Kernel,
-    real_part: Kernel,
 }
 
 impl Filter {
     fn new(device: &Device, shape: [usize; 3], by: &[f32]) -> Result<Self, DeviceOperatorError> {
-        let source = filters_source();
         Ok(Self {
-            fft: DeviceFft::new(device, shape, &[0, 1, 2])?,
+            fft: DeviceRealFft::new(device, shape)?,
             by: device.upload(by)?,
-            filter: device.kernel(&source, "filter")?,
-            real_part: device.kernel(&source, "real_part")?,
+            filter: device.kernel(&filters_source(), "filter")?,
         })
     }
 
-    /// Two volumes of zeros: one to be filled, and one that a transform needs.
-    fn volumes(&self) -> Result<[Buffer<Complex32>; 2], DeviceError> {
-        let elements = self.fft.elements();
-        Ok([self.by.device().zeros(elements)?, self.by.device().allocate(elements)?])
-    }
-
-    fn apply(&self, [volume, scratch]: &mut [Buffer<Complex32>; 2]) -> Result<(), DeviceError> {
-        self.fft.forward(volume, scratch)?;
-        let [nx, ny, nz] = self.fft.shape_arguments();
-        let arguments = [nx, ny, nz, (&self.by).into(), (&mut *volume).into()];
-        // SAFETY: the kernel's five parameters; the volume has an element for each of the shape, the filter
-        // half as many.
-        unsafe { self.filter.launch(self.fft.launch(), &arguments)? };
-        self.fft.inverse(volume, scratch)
-    }
-
-    fn real_part(
-        &self,
-        volume: &Buffer<Complex32>,
-        x: &mut Buffer<f32>,
-    ) -> Result<(), DeviceError> {
-        let arguments = [(x.len() as u64).into(), volume.into(), x.into()];
-        // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.real_part.launch(self.fft.launch(), &arguments) }
+    /// The spectrum of `volume` times the filter.
+    fn spectrum(&self, volume: &Buffer<f32>) -> Result<Buffer<Complex32>, DeviceError> {
+        let n = self.fft.spectrum_elements();
+        let mut spectrum = self.by.device().allocate(n)?;
+        self.fft.forward(volume, &mut spectrum)?;
+        let arguments = [(n as u64).into(), (&self.by).into(), (&mut spectrum).into()];
+        // SAFETY: the kernel's three parameters; both have n elements.
+        unsafe { self.filter.launch(Launch::items(n), &arguments)? };
+        Ok(spectrum)
     }
 }
 
@@ -70,7 +50,6 @@ pub(super) struct DeviceDipole {
     dipole: Filter,
     place: Buffer<u32>,
     weights: Buffer<f32>,
-    to_complex: Kernel,
     weigh: Kernel,
     weigh_adjoint: Kernel,
 }
@@ -87,7 +66,6 @@ impl DeviceDipole {
             dipole: Filter::new(device, host.space.shape(), &host.space.dipole)?,
             place: device.upload(host.places)?,
             weights: device.upload(&host.weights)?,
-            to_complex: device.kernel(&source, "to_complex")?,
             weigh: device.kernel(&source, "weigh")?,
             weigh_adjoint: device.kernel(&source, "weigh_adjoint")?,
         })
@@ -100,17 +78,14 @@ impl Operator for DeviceDipole {
     fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;
         self.range.check(y)?;
-        let mut volumes = self.dipole.volumes()?;
-        let arguments = [(x.len() as u64).into(), x.into(), (&mut volumes[0]).into()];
-        // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.to_complex.launch(self.dipole.fft.launch(), &arguments)? };
-        self.dipole.apply(&mut volumes)?;
+        let mut volume = self.domain.device().allocate(self.domain.len())?;
+        self.dipole.fft.inverse(&mut self.dipole.spectrum(x)?, &mut volume)?;
         let n = y.len();
         let arguments = [
             (n as u64).into(),
             (&self.place).into(),
             (&self.weights).into(),
-            (&volumes[0]).into(),
+            (&volume).into(),
             y.into(),
         ];
         // SAFETY: the kernel's five parameters; lists have n entries, places lie in the volume.
@@ -123,19 +98,18 @@ impl LinearOperator for DeviceDipole {
     fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;
         self.range.check(y)?;
-        let mut volumes = self.dipole.volumes()?;
+        let mut volume = self.domain.zeros()?;
         let n = y.len();
         let arguments = [
             (n as u64).into(),
             (&self.place).into(),
             (&self.weights).into(),
             y.into(),
-            (&mut volumes[0]).into(),
+            (&mut volume).into(),
         ];
         // SAFETY: the kernel's five parameters; lists have n entries, places lie in the volume, each once.
         unsafe { self.weigh_adjoint.launch(Launch::items(n), &arguments)? };
-        self.dipole.apply(&mut volumes)?;
-        self.dipole.real_part(&volumes[0], x)
+        self.dipole.fft.inverse(&mut self.dipole.spectrum(&volume)?, x)
     }
 }
 
@@ -194,13 +168,11 @@ impl LinearOperator for DeviceCone {
     fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;
         self.range.check(y)?;
-        let mut volumes = self.cone.volumes()?;
         let mut arguments = self.ring();
         arguments.push(y.into());
-        arguments.push((&mut volumes[0]).into());
+        arguments.push((&mut *x).into());
         // SAFETY: the kernel's nine parameters; as for the product.
         unsafe { self.slopes_adjoint.launch(self.cone.fft.launch(), &arguments)? };
-        self.cone.apply(&mut volumes)?;
-        self.cone.real_part(&volumes[0], x)
+        self.cone.fft.inverse(&mut self.cone.spectrum(x)?, x)
     }
 }

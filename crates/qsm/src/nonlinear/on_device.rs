@@ -33,7 +33,8 @@ pub(super) struct OnDevice {
     chi: Buffer<Complex32>,
     slope: Buffer<Complex32>,
     both: Buffer<Complex32>,
-    scratch: Buffer<Complex32>,
+    /// What pulls at the map, and its spectrum.
+    pull: Buffer<Complex32>,
     /// Sizes of the elements of a spectrum.
     size: Buffer<f32>,
     /// Of the unknowns: the map, its field, and what that leaves of the phase.
@@ -77,7 +78,7 @@ impl OnDevice {
             chi: device.zeros(elements)?,
             slope: device.zeros(elements)?,
             both: device.zeros(elements)?,
-            scratch: device.zeros(elements)?,
+            pull: device.zeros(elements)?,
             size: device.zeros(elements)?,
             inside: unknowns.zeros()?,
             predicted: unknowns.zeros()?,
@@ -110,8 +111,8 @@ impl OnDevice {
         // SAFETY: the kernel's six parameters; spectra have an element for each of the shape, D half as
         // many.
         unsafe { self.kernels.with_field.launch(self.fft.launch(), &arguments)? };
-        self.fft.inverse(&mut self.both, &mut self.scratch)?;
-        self.scratch.fill_zero()?;
+        self.fft.inverse(&mut self.both)?;
+        self.pull.fill_zero()?;
         let arguments = [
             (n as u64).into(),
             self.radians.into(),
@@ -119,21 +120,21 @@ impl OnDevice {
             (&self.field).into(),
             (&self.weights).into(),
             (&self.both).into(),
-            (&mut self.scratch).into(),
+            (&mut self.pull).into(),
             (&mut self.inside).into(),
             (&mut self.predicted).into(),
             (&mut self.off).into(),
         ];
         // SAFETY: the kernel's ten parameters; lists have n entries, places lie in the volumes, each once.
         unsafe { self.kernels.explain.launch(Launch::items(n), &arguments)? };
-        self.fft.forward(&mut self.scratch, &mut self.both)?;
+        self.fft.forward(&mut self.pull)?;
         let arguments = [
             nx,
             ny,
             nz,
             self.lambda.into(),
             (&self.dipole).into(),
-            (&self.scratch).into(),
+            (&self.pull).into(),
             (&self.chi).into(),
             (&mut self.slope).into(),
         ];

@@ -133,10 +133,9 @@ impl DeviceTensors {
         Ok(self)
     }
 
-    /// Two volumes: one to be filled, and one that a transform needs.
-    fn volumes(&self) -> Result<[Buffer<Complex32>; 2], DeviceError> {
-        let (device, elements) = (self.range.device(), self.fft.elements());
-        Ok([device.zeros(elements)?, device.allocate(elements)?])
+    /// A volume of zeros.
+    fn volume(&self) -> Result<Buffer<Complex32>, DeviceError> {
+        self.range.device().zeros(self.fft.elements())
     }
 
     /// What both kernels of magnetisation begin with.
@@ -162,16 +161,16 @@ impl Operator for DeviceTensors {
         self.domain.check(x)?;
         self.range.check(y)?;
         let elements = self.fft.elements();
-        let [mut field, mut scratch] = self.volumes()?;
+        let mut field = self.volume()?;
         for pair in &self.pairs {
-            let [mut both, _] = self.volumes()?;
+            let mut both = self.volume()?;
             let mut arguments = self.of_unknowns(pair);
             arguments.extend::<[Argument; 2]>([x.into(), (&mut both).into()]);
             let launch = Launch::items(self.place.len());
             // SAFETY: the kernel's eleven parameters; places lie in the volume, the fibres' numbers in x
             // and m.
             unsafe { self.kernels.magnetise.launch(launch, &arguments)? };
-            self.fft.forward(&mut both, &mut scratch)?;
+            self.fft.forward(&mut both)?;
             let mut arguments = self.fft.shape_arguments().to_vec();
             arguments.extend::<[Argument; 4]>([
                 (&pair.first).into(),
@@ -183,7 +182,7 @@ impl Operator for DeviceTensors {
             // the kernels half as many.
             unsafe { self.kernels.field_of_both.launch(Launch::items(elements), &arguments)? };
         }
-        self.fft.inverse(&mut field, &mut scratch)?;
+        self.fft.inverse(&mut field)?;
         let n = self.range.len();
         let arguments = [
             (n as u64).into(),
@@ -206,7 +205,7 @@ impl LinearOperator for DeviceTensors {
         self.domain.check(x)?;
         self.range.check(y)?;
         let (n, elements) = (self.range.len(), self.fft.elements());
-        let [mut field, mut scratch] = self.volumes()?;
+        let mut field = self.volume()?;
         let arguments = [
             (n as u64).into(),
             (&self.receivers.place).into(),
@@ -217,7 +216,7 @@ impl LinearOperator for DeviceTensors {
         ];
         // SAFETY: the kernel's six parameters; places lie in the volume, indices in y.
         unsafe { self.kernels.scatter.launch(Launch::items(n), &arguments)? };
-        self.fft.forward(&mut field, &mut scratch)?;
+        self.fft.forward(&mut field)?;
         x.fill_zero()?;
         for pair in &self.pairs {
             let mut both = self.range.device().allocate::<Complex32>(elements)?;
@@ -230,7 +229,7 @@ impl LinearOperator for DeviceTensors {
             ]);
             // SAFETY: as for the product.
             unsafe { self.kernels.both_of_field.launch(Launch::items(elements), &arguments)? };
-            self.fft.inverse(&mut both, &mut scratch)?;
+            self.fft.inverse(&mut both)?;
             let mut arguments = self.of_unknowns(pair);
             arguments.extend::<[Argument; 2]>([(&both).into(), (&mut *x).into()]);
             let launch = Launch::items(self.place.len());

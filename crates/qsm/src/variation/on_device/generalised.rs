@@ -115,9 +115,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         arguments.push((&mut *v2).into());
         // SAFETY: the kernel's twelve parameters; as above, of second differences six.
         unsafe { self.pull_slopes.launch(common.fft.launch(), &arguments)? };
-        for (right, found) in slopes.right.iter_mut().zip(&mut slopes.found) {
-            common.fft.forward(right, found)?;
-        }
+        slopes.right.iter_mut().try_for_each(|right| common.fft.forward(right))?;
         let ([both, of_v01, of_v2], [map, v01, v2]) = (&slopes.right, &mut slopes.found);
         let [x, y, z] = &self.differences;
         let [nx, ny, nz] = common.fft.shape_arguments();
@@ -142,9 +140,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         // SAFETY: the kernel's sixteen parameters; the volumes have an element for each of the shape, D and
         // its inverse half as many, and there is a difference for each frequency of an axis.
         unsafe { self.solve_slopes.launch(common.fft.launch(), &arguments)? };
-        for (right, found) in slopes.right.iter_mut().zip(&mut slopes.found) {
-            common.fft.inverse(found, right)?;
-        }
+        slopes.found.iter_mut().try_for_each(|found| common.fft.inverse(found))?;
         common.split(&slopes.found[0], copies)
     }
 

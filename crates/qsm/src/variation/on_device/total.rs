@@ -44,8 +44,9 @@ struct Edges {
     h: Buffer<f32>,
     u: Buffer<f32>,
     pull: Buffer<f32>,
+    /// Right side and copy together, and what they give: the map and its field.
     both: Buffer<Complex32>,
-    scratch: Buffer<Complex32>,
+    map: Buffer<Complex32>,
 }
 
 impl<'a> TotalOnDevice<'a> {
@@ -96,7 +97,7 @@ impl<'a> TotalOnDevice<'a> {
             u: common.of_each(3)?,
             pull: common.of_each(1)?,
             both: common.complex()?,
-            scratch: common.complex()?,
+            map: common.complex()?,
         };
         let mut numbers = Vec::new();
         let reached = common.run(&data, progress, |copies| {
@@ -128,7 +129,7 @@ impl<'a> TotalOnDevice<'a> {
         // differences three.
         unsafe { self.pull_together.launch(common.fft.launch(), &arguments)? };
         let numbers = self.numbers(copies, edges)?;
-        common.fft.forward(&mut edges.both, &mut edges.scratch)?;
+        common.fft.forward(&mut edges.both)?;
         let [nx, ny, nz] = common.fft.shape_arguments();
         let arguments = [
             nx,
@@ -137,24 +138,24 @@ impl<'a> TotalOnDevice<'a> {
             (&common.dipole).into(),
             (&self.inverse).into(),
             (&edges.both).into(),
-            (&mut edges.scratch).into(),
+            (&mut edges.map).into(),
         ];
         // SAFETY: the kernel's seven parameters; the volumes have an element for each of the shape, the
         // spectra half as many.
         unsafe { self.invert.launch(common.fft.launch(), &arguments)? };
-        common.fft.inverse(&mut edges.scratch, &mut edges.both)?;
+        common.fft.inverse(&mut edges.map)?;
         for (column, &number) in self.columns.iter().zip(&numbers) {
             let arguments = [
                 (common.fft.elements() as u64).into(),
                 (number as f32).into(),
                 (&column.of_map).into(),
                 (&column.of_field).into(),
-                (&mut edges.scratch).into(),
+                (&mut edges.map).into(),
             ];
             // SAFETY: the kernel's five parameters; the volumes have as many elements.
             unsafe { self.add_column.launch(common.fft.launch(), &arguments)? };
         }
-        common.split(&edges.scratch, copies)?;
+        common.split(&edges.map, copies)?;
         Ok(numbers)
     }
 

@@ -1,0 +1,215 @@
+//! Transforms on devices: a line at a time in a group's memory, or Stockham's passes over the whole volume.
+
+mod layout;
+mod lines;
+mod passes;
+mod radices;
+mod real;
+
+use self::lines::Lines;
+use self::passes::Passes;
+pub use self::real::DeviceRealFft;
+use super::{Complex32, FftError, check_shape};
+use crate::device::{Argument, Buffer, Device, DeviceError, KernelSource, Launch};
+
+/// Why a transform on a device cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceFftError {
+    /// There is no plan for the shape.
+    #[error(transparent)]
+    Plan(#[from] FftError),
+    /// The device refuses.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// The transform of complex arrays on a device, along some or all of three axes; the definition
+/// is that of the [module](super). Along axis 0 alone it is a batch of lines.
+///
+/// Where some lines fit in the memory that a group shares, a group reads them, transforms them there with all
+/// radices of their length, and writes them in place: memory is read and written once for each axis. Lines
+/// along y and z come side by side, so that what a group reads is contiguous. Longer lines are transformed by
+/// Stockham's passes, each of one radix over the whole volume, with a second volume. The largest error grows as
+/// log2 n, like that of any fast transform: below [`error_bound`](Self::error_bound).
+pub struct DeviceFft {
+    shape: [usize; 3],
+    transformed: usize,
+    volume: Volume,
+}
+
+impl DeviceFft {
+    /// A plan for arrays of `shape` (x fastest) along `axes` (each 0, 1 or 2, named once).
+    ///
+    /// # Errors
+    /// Where a length has factors other than 2, 3, 5 and 7 or the array has 2³² elements or more;
+    /// where the device refuses.
+    ///
+    /// # Panics
+    /// Where an axis is not 0, 1 or 2.
+    pub fn new(device: &Device, shape: [usize; 3], axes: &[usize]) -> Result<Self, DeviceFftError> {
+        Self::within(device, shape, axes, Limits::of(device))
+    }
+
+    /// The same as if the device had those limits: with no memory for groups all lines go through passes.
+    pub(crate) fn within(
+        device: &Device,
+        shape: [usize; 3],
+        axes: &[usize],
+        limits: Limits,
+    ) -> Result<Self, DeviceFftError> {
+        check(shape)?;
+        let transformed = axes.iter().map(|&axis| shape[axis]).product();
+        Ok(Self { shape, transformed, volume: Volume::new(device, shape, axes, limits)? })
+    }
+
+    /// Number of elements along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Number of elements of an array.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// A work item for each element.
+    pub fn launch(&self) -> Launch {
+        Launch::items(self.elements())
+    }
+
+    /// The shape, as kernels over the same volume take it: three `u32`.
+    pub fn shape_arguments(&self) -> [Argument; 3] {
+        self.shape.map(|n| (n as u32).into())
+    }
+
+    /// What rounding may add to any element of the result, as a share of the root of the sum of
+    /// squares of the input (of one transform): 2 ε per bit of length and one pass's worth.
+    pub fn error_bound(&self) -> f64 {
+        error_bound(self.transformed)
+    }
+
+    /// Transforms `data`, which may come to lie elsewhere in memory; that shows nowhere.
+    ///
+    /// # Errors
+    /// Where the device fails, or the buffer is another's or of another length.
+    pub fn forward(&self, data: &mut Buffer<Complex32>) -> Result<(), DeviceError> {
+        self.volume.transform(data, 1.0, 1.0)
+    }
+
+    /// Undoes [`forward`](Self::forward).
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn inverse(&self, data: &mut Buffer<Complex32>) -> Result<(), DeviceError> {
+        // The conjugate of the transform of the conjugate.
+        self.volume.transform(data, -1.0, 1.0 / self.transformed as f32)
+    }
+}
+
+/// What a device's groups may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Memory of a group, bytes.
+    pub(crate) bytes: usize,
+    /// Items of a group.
+    pub(crate) items: usize,
+}
+
+impl Limits {
+    pub(crate) fn of(device: &Device) -> Self {
+        let info = device.info();
+        let bytes = usize::try_from(info.local_memory_bytes).unwrap_or(usize::MAX);
+        Self { bytes, items: info.max_group_size as usize }
+    }
+
+    /// What every device that OpenCL calls one has, and every card.
+    pub(crate) const LEAST: Self = Self { bytes: 32 << 10, items: 256 };
+
+    /// No memory for groups.
+    pub(crate) const NONE: Self = Self { bytes: 0, items: 1 };
+}
+
+/// Complex transforms of a volume along axes, those of one element left out.
+struct Volume {
+    device: Device,
+    elements: usize,
+    axes: Vec<Axis>,
+}
+
+/// How the lines along an axis are transformed.
+enum Axis {
+    Lines(Lines),
+    Passes(Passes),
+}
+
+impl Volume {
+    fn new(
+        device: &Device,
+        shape: [usize; 3],
+        axes: &[usize],
+        limits: Limits,
+    ) -> Result<Self, DeviceError> {
+        let long = axes.iter().filter(|&&axis| shape[axis] > 1);
+        let axis = |&axis: &usize| {
+            Ok(match Lines::new(device, shape, axis, limits)? {
+                Some(lines) => Axis::Lines(lines),
+                None => Axis::Passes(Passes::new(device, shape, axis)?),
+            })
+        };
+        let axes = long.map(axis).collect::<Result<_, DeviceError>>()?;
+        Ok(Self { device: device.clone(), elements: shape.iter().product(), axes })
+    }
+
+    /// Times `scale`, and with `sign` -1 conjugated before and after.
+    fn transform(
+        &self,
+        data: &mut Buffer<Complex32>,
+        sign: f32,
+        scale: f32,
+    ) -> Result<(), DeviceError> {
+        expect(&self.device, data, self.elements)?;
+        for (k, axis) in self.axes.iter().enumerate() {
+            let scale = if k + 1 == self.axes.len() { scale } else { 1.0 };
+            match axis {
+                Axis::Lines(lines) => lines.transform(data, sign, scale)?,
+                Axis::Passes(passes) => passes.transform(data, sign, scale)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As that of [`DeviceFft`], of so many elements together.
+fn error_bound(transformed: usize) -> f64 {
+    2.0 * f64::from(f32::EPSILON) * (1.0 + (transformed as f64).log2())
+}
+
+/// A shape that kernels can count the elements of, in 32 bits.
+fn check(shape: [usize; 3]) -> Result<(), FftError> {
+    check_shape(shape)?;
+    match u32::try_from(shape.iter().product::<usize>()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(FftError::TooLarge { shape }),
+    }
+}
+
+/// Refuses a buffer of another device or of another length.
+fn expect<T: bytemuck::Pod>(
+    device: &Device,
+    buffer: &Buffer<T>,
+    elements: usize,
+) -> Result<(), DeviceError> {
+    buffer.expect_on(device)?;
+    match buffer.len() {
+        len if len == elements => Ok(()),
+        len => Err(DeviceError::Range { start: 0, end: elements, len }),
+    }
+}
+
+/// The kernels of every radix, and of lines that take one to three stages, for checks.
+pub(crate) fn kernel_sources() -> Vec<KernelSource> {
+    let mut sources = passes::kernel_sources();
+    sources.extend(lines::kernel_sources());
+    sources.extend(real::kernel_sources());
+    sources
+}
