@@ -65,9 +65,8 @@ impl Life {
         let again = second_held.map_or(0, |_| signal);
         let predicted = voxels * numbers(rows);
         let judging = voxels * 2 * numbers(rank) + predicted;
-        let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
-        // The first process has the prediction of all voxels, whose rows go as the image comes.
-        let writing = image;
+        // The first process has the prediction of all voxels, once more as others hand it over.
+        let writing = 2 * passed * numbers(rows) + numbers(subject.dwi.grid().len());
         let most = signal + again + (system + solving.max(judging)).max(writing);
         // The second series is let go once it is gathered.
         let series = subject.dwi.held_bytes();
