@@ -97,7 +97,8 @@ pub(crate) fn life<'py>(
         log.check()?;
         let mut evaluation = products.take::<Evaluation>()?;
         let mut maps = evaluation.maps();
-        maps.extend(evaluation.prediction.take());
+        let prediction = evaluation.prediction.take();
+        maps.extend(prediction.map(|prediction| (prediction.map(), prediction.into_image())));
         Ok((evaluation, maps))
     })?;
     let result = PyDict::new(py);

@@ -91,4 +91,4 @@ pub use status::{Status, StatusCounts};
 pub use storage::OpenOptions;
 pub use stored::{StoredImage, image_files};
 pub use window::Window;
-pub use write::{WriteOptions, write_image};
+pub use write::{WriteOptions, write_image, write_samples};

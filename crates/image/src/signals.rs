@@ -1,6 +1,11 @@
 //! Where a fit gets its samples from.
 
+use rayon::prelude::*;
+
 use crate::{Grid, Image};
+
+/// Voxels that a task of [`SignalSource::gather_on_pool`] takes.
+const TASK: usize = 4096;
 
 /// A 4-D series that hands out the samples of chosen voxels as `f32`, whatever it stores.
 ///
@@ -34,6 +39,26 @@ pub trait SignalSource: Sync {
         self.gather_rows(voxels, &mut rows);
     }
 
+    /// The same for rows as long as there are voxels, on the threads of the current rayon pool.
+    ///
+    /// # Panics
+    /// Where a voxel lies outside the grid, or `out` is shorter than `n_volumes() * voxels.len()`.
+    fn gather_on_pool(&self, voxels: &[u32], out: &mut [f32]) {
+        if voxels.is_empty() {
+            return;
+        }
+        let of_task = |some| (some, Vec::with_capacity(self.n_volumes()));
+        let mut tasks: Vec<(&[u32], Vec<&mut [f32]>)> = voxels.chunks(TASK).map(of_task).collect();
+        for mut row in out.chunks_exact_mut(voxels.len()).take(self.n_volumes()) {
+            for (some, rows) in &mut tasks {
+                let (of_task, rest) = row.split_at_mut(some.len());
+                rows.push(of_task);
+                row = rest;
+            }
+        }
+        tasks.into_par_iter().for_each(|(some, mut rows)| self.gather_rows(some, &mut rows));
+    }
+
     /// Bytes of memory that the samples take; 0 where they are read from a file.
     fn held_bytes(&self) -> u64 {
         0
@@ -64,5 +89,32 @@ impl SignalSource for Image {
                 *sample = volume[voxel as usize];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Affine;
+
+    use super::*;
+
+    #[test]
+    fn threads_gather_what_one_does() {
+        // Two tasks and a part of one.
+        let grid = Grid { dims: [30, 30, 25], ras_from_vox: Affine::IDENTITY };
+        let image = Image {
+            data: (0..3 * grid.len()).map(|i| i as f32).collect(),
+            ..Image::zeros(grid, 3)
+        };
+        // Backwards, with gaps.
+        let voxels: Vec<u32> = (0..grid.len() as u32).rev().step_by(2).collect();
+        let n = voxels.len();
+        assert!(n > 2 * TASK && !n.is_multiple_of(TASK));
+        let (mut one, mut threads) = (vec![-1.0; 3 * n], vec![-1.0; 3 * n]);
+        image.gather(&voxels, n, &mut one);
+        image.gather_on_pool(&voxels, &mut threads);
+        assert_eq!(one[n], (grid.len() + grid.len() - 1) as f32);
+        assert!(threads == one);
+        image.gather_on_pool(&[], &mut []);
     }
 }

@@ -13,7 +13,7 @@ use crate::header::{Intent, Shape, SpaceCodes, is_usable};
 use crate::layout::Layout;
 use crate::mif::MifLayout;
 use crate::nifti::NiftiVersion;
-use crate::{ByteOrder, Datatype, Image, Scaling};
+use crate::{ByteOrder, Datatype, Grid, Image, Scaling};
 
 /// How to write an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,27 +84,59 @@ pub fn write_image(
     image: &Image,
     options: &WriteOptions,
 ) -> Result<(), ImageError> {
-    let path = path.as_ref();
+    let Image { grid, n_volumes, data } = image;
+    write_volumes(path.as_ref(), grid, *n_volumes, data.len(), Values::Held(data), options)
+}
+
+/// As [`write_image`] of an image that nobody holds: `value` gives each of its samples, by the number that it
+/// would have in [`Image::data`]. It is asked on the threads of the current rayon pool.
+///
+/// # Errors
+/// As [`write_image`].
+pub fn write_samples(
+    path: impl AsRef<Path>,
+    grid: &Grid,
+    n_volumes: usize,
+    value: &(dyn Fn(usize) -> f32 + Sync),
+    options: &WriteOptions,
+) -> Result<(), ImageError> {
+    let samples = grid.len() * n_volumes;
+    write_volumes(path.as_ref(), grid, n_volumes, samples, Values::Made(value), options)
+}
+
+fn write_volumes(
+    path: &Path,
+    grid: &Grid,
+    n_volumes: usize,
+    samples: usize,
+    values: Values<'_>,
+    options: &WriteOptions,
+) -> Result<(), ImageError> {
     let target =
         Target::from_name(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
-    check(image, options).map_err(unwritable)?;
+    check(grid, n_volumes, samples, options).map_err(unwritable)?;
     let writer = target.writer;
     let layout = if writer.any_layout { options.mif_layout } else { MifLayout::VOLUMES_LAST };
-    let dims = (writer.dims)(&image.grid, image.n_volumes, options);
-    let grid = image.grid;
-    let shape = Shape { grid, dims, volume_steps: Vec::new(), scaling: Scaling::NONE };
-    let samples = Samples::new(image, layout, options);
+    let dims = (writer.dims)(grid, n_volumes, options);
+    let shape = Shape { grid: *grid, dims, volume_steps: Vec::new(), scaling: Scaling::NONE };
+    let [nx, ny, nz] = grid.dims;
+    let walk = Layout::walked(&[nx, ny, nz, n_volumes], &layout.order).simplified();
+    let samples = Samples::new(values, samples, walk, options);
     target.write_all(path, &shape, samples.n_bytes, &|from, to| samples.encode(from, to), options)
 }
 
-fn check(image: &Image, options: &WriteOptions) -> Result<(), UnwritableError> {
-    let (dims, n_volumes, samples) = (image.grid.dims, image.n_volumes, image.data.len());
-    if samples == 0 || image.grid.len() * n_volumes != samples {
-        return Err(UnwritableError::Shape { dims, n_volumes, samples });
+fn check(
+    grid: &Grid,
+    n_volumes: usize,
+    samples: usize,
+    options: &WriteOptions,
+) -> Result<(), UnwritableError> {
+    if samples == 0 || grid.len() * n_volumes != samples {
+        return Err(UnwritableError::Shape { dims: grid.dims, n_volumes, samples });
     }
-    if !is_usable(&image.grid.ras_from_vox) {
-        return Err(UnwritableError::Orientation { rows: Box::new(image.grid.ras_from_vox.0) });
+    if !is_usable(&grid.ras_from_vox) {
+        return Err(UnwritableError::Orientation { rows: Box::new(grid.ras_from_vox.0) });
     }
     if options.gzip_level > 9 {
         return Err(UnwritableError::GzipLevel(options.gzip_level));
@@ -187,9 +219,17 @@ impl Target {
     }
 }
 
+/// Where samples come from, in the order of an image.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Held(&'a [f32]),
+    Made(&'a (dyn Fn(usize) -> f32 + Sync)),
+}
+
 /// The samples of an image as the bytes of a file.
 struct Samples<'a> {
-    data: &'a [f32],
+    values: Values<'a>,
+    len: usize,
     /// The image as the file runs through it.
     walk: Layout,
     datatype: Datatype,
@@ -198,28 +238,69 @@ struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    fn new(image: &'a Image, layout: MifLayout, options: &WriteOptions) -> Self {
-        let [nx, ny, nz] = image.grid.dims;
-        let dims = [nx, ny, nz, image.n_volumes];
-        Self {
-            data: &image.data,
-            walk: Layout::walked(&dims, &layout.order).simplified(),
-            datatype: options.datatype,
-            byte_order: options.byte_order,
-            n_bytes: (image.data.len() * options.datatype.bits()).div_ceil(8),
-        }
+    fn new(values: Values<'a>, len: usize, walk: Layout, options: &WriteOptions) -> Self {
+        let (datatype, byte_order) = (options.datatype, options.byte_order);
+        let n_bytes = (len * datatype.bits()).div_ceil(8);
+        Self { values, len, walk, datatype, byte_order, n_bytes }
     }
 
     /// Bytes `from .. to`; both hold whole samples, or are the end.
     fn encode(&self, from: usize, to: usize) -> Vec<u8> {
         let bits = self.datatype.bits();
         let start = from * 8 / bits;
-        let end = (to * 8 / bits).min(self.data.len());
+        let end = (to * 8 / bits).min(self.len);
         let mut bytes = vec![0; to - from];
         let encode = encoder(self.datatype, self.byte_order);
-        self.walk.for_each_run(start, end - start, |done, sample, step, count| {
-            encode(self.data, sample, step, count, &mut bytes, done);
+        let mut made = Vec::new();
+        self.walk.for_each_run(start, end - start, |done, sample, step, count| match self.values {
+            Values::Held(data) => encode(data, sample, step, count, &mut bytes, done),
+            Values::Made(value) => {
+                let at = |i: usize| value(sample.wrapping_add_signed(i as isize * step));
+                made.clear();
+                made.extend((0..count).map(at));
+                encode(&made, 0, 1, count, &mut bytes, done);
+            }
         });
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Affine;
+
+    use super::*;
+
+    #[test]
+    fn samples_that_nobody_holds_are_written_as_an_images() {
+        let grid = Grid { dims: [7, 5, 3], ras_from_vox: Affine::IDENTITY };
+        let value = |i: usize| (i as f32).sin() * 100.0;
+        let image =
+            Image { data: (0..4 * grid.len()).map(value).collect(), ..Image::zeros(grid, 4) };
+        let folder = tempfile::tempdir().unwrap();
+        let written = |name: &str, options: &WriteOptions, is_held: bool| {
+            let path = folder.path().join(name);
+            match is_held {
+                true => write_image(&path, &image, options).unwrap(),
+                false => write_samples(&path, &grid, 4, &value, options).unwrap(),
+            }
+            std::fs::read(path).unwrap()
+        };
+        for name in ["a.nii", "a.nii.gz", "a.mif"] {
+            for datatype in [Datatype::Float32, Datatype::Int16, Datatype::Bit] {
+                // Volumes come first, and y backwards.
+                let mif_layout =
+                    MifLayout { order: [(1, false), (2, true), (3, false), (0, false)] };
+                let options = WriteOptions { datatype, mif_layout, ..WriteOptions::default() };
+                if name != "a.mif" && datatype == Datatype::Bit {
+                    continue;
+                }
+                let held = written(name, &options, true);
+                assert!(held == written(name, &options, false), "{name} {datatype:?}");
+            }
+        }
+        let options = WriteOptions::default();
+        let none = write_samples(folder.path().join("b.nii"), &grid, 0, &value, &options);
+        assert!(matches!(none, Err(ImageError::Unwritable { .. })), "{none:?}");
     }
 }

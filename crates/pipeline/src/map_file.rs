@@ -5,8 +5,8 @@ use std::path::Path;
 use fimbria_compute::Workers;
 use fimbria_image::frames::{turn_quartics, turn_vectors};
 use fimbria_image::{
-    BvecFrame, Datatype, Image, ImageError, ImageHeader, Intent, KurtosisOrder, MapKind, MapSpec,
-    SpaceCodes, TensorOrder, WriteOptions, read_image, write_image,
+    BvecFrame, Datatype, Grid, Image, ImageError, ImageHeader, Intent, KurtosisOrder, MapKind,
+    MapSpec, SpaceCodes, TensorOrder, WriteOptions, read_image, write_image, write_samples,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -141,10 +141,30 @@ impl MapStyle {
         workers: &Workers,
     ) -> Result<(), MapError> {
         self.write_by_itself(map, image, context, out, workers)?;
-        let mut sidecar = sidecar_of(map, context);
-        more.iter().for_each(|(key, value)| sidecar[*key] = value.clone());
-        let text = format!("{sidecar:#}\n");
-        Ok(out.write(&self.sidecar_name(map, context), text.as_bytes())?)
+        self.write_sidecar(map, context, more, out)
+    }
+
+    /// Writes a map of numbers that are in no frame, whose image nobody holds: `value` gives each sample, by the
+    /// number that it would have in the image of as many volumes as the map has.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub(crate) fn write_samples(
+        &self,
+        map: &MapSpec,
+        grid: &Grid,
+        value: &(dyn Fn(usize) -> f32 + Sync),
+        context: &MapContext,
+        out: &mut OutputFolder,
+        workers: &Workers,
+    ) -> Result<(), MapError> {
+        let path = out.stage(&self.file_names(map, context)[0])?;
+        let options = self.write_options(map, context);
+        workers.install(|| write_samples(&path, grid, map.n_volumes, value, &options))?;
+        if self.layout.0 == MapLayout::Bids {
+            self.write_sidecar(map, context, &[], out)?;
+        }
+        Ok(())
     }
 
     fn write_by_itself(
@@ -163,6 +183,19 @@ impl MapStyle {
             None => write_image(&path, image, &options),
         })?;
         Ok(())
+    }
+
+    fn write_sidecar(
+        &self,
+        map: &MapSpec,
+        context: &MapContext,
+        more: &[(&str, Value)],
+        out: &mut OutputFolder,
+    ) -> Result<(), MapError> {
+        let mut sidecar = sidecar_of(map, context);
+        more.iter().for_each(|(key, value)| sidecar[*key] = value.clone());
+        let text = format!("{sidecar:#}\n");
+        Ok(out.write(&self.sidecar_name(map, context), text.as_bytes())?)
     }
 
     /// The same where it is there: earlier versions did not write all maps.

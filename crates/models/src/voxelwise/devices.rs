@@ -8,7 +8,7 @@ use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
-use super::columns::{cut, in_columns};
+use super::columns::cut;
 use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
 
 /// Arrays of a chunk, kept for the next: fresh ones would be cleared, and their pages asked of the system
@@ -92,12 +92,13 @@ impl Work<'_> {
         rows.resize(self.plan.n_rows * stride, 0.0);
         raised.clear();
         raised.resize(stride, 0.0);
-        // Only the last of all blocks is a short one, so that stretches of voxels are blocks.
-        in_columns(Some(on.workers), stride, [&mut *inputs], |range, [mut rows]| {
-            self.job.inputs.gather_rows(blocks[range.start / BLOCK].voxels, &mut rows);
-        });
+        // As numbers, not as they are stored: gathering is bound by reading, so that sending integers would save
+        // 4 % of the host's time for tensors (benches/runs/2026-11-26-epyc-2core/null-gpu.txt), and nothing
+        // where the host makes starts of them.
+        on.workers.install(|| self.job.inputs.gather_on_pool(voxels, inputs));
         let tile = Tile { voxels, stride, inputs, rows: &mut *rows, raised: &mut *raised, scratch };
         kernels.fit(tile, device, on.workers)?;
+        // Only the last of all blocks is a short one, so that stretches of voxels are blocks.
         let tally = on.workers.install(|| {
             cut(stride, [rows])
                 .into_par_iter()

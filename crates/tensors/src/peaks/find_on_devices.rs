@@ -62,7 +62,7 @@ impl Job<'_> {
         let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();
         let n = voxels.len();
         let mut input = vec![0.0; self.source.n_volumes() * n];
-        self.source.gather(&voxels, n, &mut input);
+        on.workers.install(|| self.source.gather_on_pool(&voxels, &mut input));
         let rows = search.find(&input)?;
         let mut offset = 0;
         let mut starts = Vec::new();

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{Grid, Image, MapSpec};
+use fimbria_image::Grid;
 use fimbria_life::Weights;
 use fimbria_life::evidence::{CrossValidation, Lesion};
 use fimbria_streamlines::Header;
 use fimbria_streamlines::connectome::Nodes;
 
-use super::LifeInputError;
+use super::{LifeInputError, Prediction};
 
 /// Some streamlines under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct Evaluation {
     pub s0: Vec<f32>,
     /// The weights.
     pub weights: Weights,
-    /// The series that they give, of all voxels; `None` in processes that write nothing.
-    pub prediction: Option<(MapSpec, Image)>,
+    /// The series that they give; `None` in processes that write nothing.
+    pub prediction: Option<Prediction>,
     /// Root mean squared error of each voxel, units of the signal.
     pub rmse: Vec<f32>,
     /// The same without streamlines: their weights at zero, those of compartments as they are.

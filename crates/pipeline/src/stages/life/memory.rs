@@ -1,6 +1,7 @@
 //! What an evaluation holds, said before it begins.
 
 use fimbria_compute::Progress as _;
+use fimbria_compute::device::Device;
 use fimbria_image::counted;
 use fimbria_life::{Deal, Dictionary, Protocol, Rank, Survey, TissueOptions};
 
@@ -15,6 +16,8 @@ const ENTRY: u64 = 12;
 const SHORT: usize = 64;
 /// The part of the entries that rounds on some of the streamlines copy.
 const COPIED: f64 = 0.7;
+/// Bytes of an entry in host memory while it is dealt to a device: as the device has it, and its slot.
+const DEALT: u64 = 20;
 /// Vectors over streamlines of a solver and of a product, which makes sums in f64. Over voxels there are none.
 const VECTORS: u64 = 12;
 /// The program itself with its threads, a chunk of streamlines, what is being compressed.
@@ -52,17 +55,18 @@ impl Life {
         let encoding = ENTRY * entries + 8 * streamlines + 12 * atoms + 8 * passed;
         // What was measured, and what was taken from it.
         let signal = voxels * (2 * numbers(rows) + 4);
-        let blocks = ENTRY * (entries + compartments * voxels);
+        let in_blocks = entries + compartments * voxels;
+        let blocks = ENTRY * in_blocks;
         // Fibres share columns, of which there are no more than fibres.
         let columns = compartments + tissue.hindered.as_ref().map_or(0, |_| compartments * voxels);
         let system = blocks + stride * (atoms + columns + voxels) + 4 * unknowns;
-        let solving = (COPIED * blocks as f64) as u64 + VECTORS * 4 * unknowns;
+        let dealt = dealt(in_blocks, log.session().on.devices);
+        let solving = dealt.max((COPIED * blocks as f64) as u64) + VECTORS * 4 * unknowns;
         let again = second_held.map_or(0, |_| signal);
         let predicted = voxels * numbers(rows);
         let judging = voxels * 2 * numbers(rank) + predicted;
-        let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
-        // The first process has the prediction of all voxels, whose rows go as the image comes.
-        let writing = image;
+        // The first process has the prediction of all voxels, once more as others hand it over.
+        let writing = 2 * passed * numbers(rows) + numbers(subject.dwi.grid().len());
         let most = signal + again + (system + solving.max(judging)).max(writing);
         // The second series is let go once it is gathered.
         let series = subject.dwi.held_bytes();
@@ -85,4 +89,11 @@ impl Life {
             _ => Ok(()),
         }
     }
+}
+
+/// What the largest share of so many entries takes before its device has it. Shares are dealt one after the
+/// other, and what a device has no memory for is not put together for it: there an entry takes no less.
+fn dealt(entries: u64, devices: &[Device]) -> u64 {
+    let share = DEALT * entries.div_ceil(devices.len().max(1) as u64);
+    devices.iter().map(|device| share.min(device.available_bytes())).max().unwrap_or(0)
 }

@@ -12,6 +12,7 @@ mod in_run;
 mod memory;
 mod other_inputs;
 mod parameters;
+mod prediction;
 mod stage;
 mod weighing;
 mod write;
@@ -31,6 +32,7 @@ pub use hindered::HinderedOptions;
 pub use in_run::{LifeInRun, Weighed};
 pub use other_inputs::read_directions;
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
+pub use prediction::Prediction;
 pub use write::LIFE_WRITES;
 
 use super::load::{Subject, SubjectFiles};

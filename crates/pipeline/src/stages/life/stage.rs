@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use super::encode::{encode, survey};
 use super::evidence::named_sets;
 use super::other_inputs::OtherInputs;
-use super::write::prediction_map;
-use super::{Evaluation, Life, LifeInputError, NamedSet, write};
+use super::{Evaluation, Life, LifeInputError, NamedSet, Prediction, write};
 use crate::hashing::with_sidecar;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load::{Subject, SubjectFiles};
@@ -214,10 +213,10 @@ impl Life {
         (*entries, *start, *atoms) = Default::default();
         let predicted = of_all_voxels(&encoding, signalled, rows, on.comm);
         let (voxels, table) = (encoding.passed, &subject.gradients);
-        // The prediction is as large as the series: what the weights took shall not lie beside it.
+        // Python makes an image of the prediction: what the weights took shall not lie beside it.
         fimbria_memory::give_back();
         let writes = on.comm.rank() == 0;
-        let prediction = writes.then(|| prediction_map(grid, &voxels, &s0, predicted, table));
+        let prediction = writes.then(|| Prediction::new(grid, &voxels, &s0, predicted, table));
         Ok(Evaluation {
             grid,
             voxels,

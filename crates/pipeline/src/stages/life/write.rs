@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
-use fimbria_image::{GradientTable, Grid, Image, MapKind, MapSpec, Window};
+use fimbria_image::{Image, MapKind, MapSpec, Window};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{Column, Format, Group, Header, Streamlines, WriteOptions, create, open};
 use serde_json::json;
 
 use super::evidence::table;
+use super::prediction::prediction_map;
 use super::{Evaluation, Life, pruned_name};
 use crate::stages::connectome::warn_where_nothing_is_assigned;
 use crate::stages::given_lines::for_each_chunk;
@@ -113,16 +114,6 @@ static RRMSE: MapSpec = MapSpec::scalar(
 )
 .within(Window::FromZero);
 
-fn prediction(volumes: usize) -> MapSpec {
-    MapSpec::of_kind(
-        "prediction",
-        MapKind::Scalar,
-        volumes,
-        "arbitrary",
-        "predicted signal of every volume, units of the series, 0 where no streamline is",
-    )
-}
-
 static RESTRICTED: MapSpec = MapSpec::scalar(
     "restricted",
     "",
@@ -177,7 +168,7 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
     if pruned == "pruned.tck" {
         files.push("pruned_weights.txt".to_owned());
     }
-    let mut maps = vec![RMSE.clone(), RMSE_S0.clone(), RMSE_S0_WITHOUT.clone(), prediction(1)];
+    let mut maps = vec![RMSE.clone(), RMSE_S0.clone(), RMSE_S0_WITHOUT.clone(), prediction_map(1)];
     if life.second.is_some() {
         maps.extend([RMSE_XV.clone(), RRMSE.clone()]);
     }
@@ -242,9 +233,17 @@ fn write_maps(
 ) -> Result<(), StageError> {
     let carried = subject.carried.clone().with(log.session().header_entries());
     let context = context(life, carried);
-    for (map, image) in evaluation.maps().iter().chain(&evaluation.prediction) {
+    let workers = log.session().on.workers;
+    for (map, image) in &evaluation.maps() {
         log.check()?;
-        life.style.write(map, image, &context, out, log.session().on.workers)?;
+        life.style.write(map, image, &context, out, workers)?;
+    }
+    if let Some(prediction) = &evaluation.prediction {
+        log.check()?;
+        let places = prediction.places();
+        let value = |sample: usize| prediction.value(&places, sample);
+        let (map, grid) = (prediction.map(), &prediction.grid);
+        life.style.write_samples(&map, grid, &value, &context, out, workers)?;
     }
     Ok(())
 }
@@ -296,41 +295,6 @@ impl Evaluation {
         }
         maps
     }
-}
-
-/// Voxels whose prediction is placed at once.
-const PLACED_AT_ONCE: usize = 4096;
-
-/// The prediction of a series with this table as a map, of the rows of its weighted volumes voxel by voxel;
-/// unweighted volumes are `s0`. Rows are let go as they are placed, so that never both are there whole.
-pub(super) fn prediction_map(
-    grid: Grid,
-    voxels: &[u32],
-    s0: &[f32],
-    mut predicted: Vec<f32>,
-    table: &GradientTable,
-) -> (MapSpec, Image) {
-    let weighted: Vec<_> = (0..table.len()).filter(|&volume| !table.is_b0(volume)).collect();
-    let rows = weighted.len();
-    let mut image = Image::zeros(grid, table.len());
-    for volume in (0..table.len()).filter(|&volume| table.is_b0(volume)) {
-        let samples = image.volume_mut(volume);
-        voxels.iter().zip(s0).for_each(|(&voxel, &s0)| samples[voxel as usize] = s0);
-    }
-    let mut left = voxels.len();
-    while left > 0 {
-        let first = (left - 1) / PLACED_AT_ONCE * PLACED_AT_ONCE;
-        for (row, &volume) in weighted.iter().enumerate() {
-            let samples = image.volume_mut(volume);
-            for place in first..left {
-                samples[voxels[place] as usize] = predicted[place * rows + row];
-            }
-        }
-        left = first;
-        predicted.truncate(left * rows);
-        predicted.shrink_to_fit();
-    }
-    (prediction(table.len()), image)
 }
 
 /// Reads the tractogram again: what has weight goes into the pruned one and into matrices.
