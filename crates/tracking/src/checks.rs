@@ -341,7 +341,7 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     refusal.told_by(device, "tracking")?;
     let (Ok(()), Ok(parts)) = (slow, fast) else { return Ok(UNAVAILABLE) };
     let mut made = case.tally();
-    parts.into_iter().for_each(|part| made.merge(part));
+    parts.collectors.into_iter().for_each(|part| made.merge(part));
     Ok(Comparison::of_bits(&numbers(&oracle), &numbers(&made)))
 }
 

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 
 use super::handing::Handing;
 use super::rounds::Team;
-use super::serving::{self, Failures};
+use super::serving::{self, Service};
 use super::single::Single;
 use super::threads::Threads;
-use super::{Deal, Tracker as _, lock};
+use super::{Collected, Deal, Tracker as _, lock};
 use crate::device::{DeviceTracker, Made, MemoryPlan, Work};
 use crate::draws::Keyed;
 use crate::needs::Points;
@@ -54,24 +54,28 @@ impl Memory {
         devices.iter().filter(fits).count()
     }
 
-    /// Devices that have memory for the field, and how it is used; of the others `progress` is told.
+    /// Devices that have memory for the field, with their numbers, and how it is used; of the others
+    /// `progress` is told.
     fn plans(
         self,
         work: &Work<'_>,
         devices: &[Device],
         progress: &dyn Progress,
-    ) -> Vec<(Device, MemoryPlan)> {
-        let mut plans = Vec::new();
-        for device in devices {
+    ) -> (Vec<usize>, Vec<(Device, MemoryPlan)>) {
+        let (mut numbers, mut plans) = (Vec::new(), Vec::new());
+        for (number, device) in devices.iter().enumerate() {
             let (bytes, largest) = self.of(device);
             match work.plan(bytes, largest) {
-                Ok(plan) => plans.push((device.clone(), plan)),
+                Ok(plan) => {
+                    numbers.push(number);
+                    plans.push((device.clone(), plan));
+                }
                 Err(shortage) => {
                     progress.warn(&format!("{} is not used: {shortage}", device.info().name));
                 }
             }
         }
-        plans
+        (numbers, plans)
     }
 }
 
@@ -85,7 +89,9 @@ pub(super) struct Crew<'a, C, F> {
     per_chunk: u64,
     /// Each is used by the one host thread that serves its device.
     trackers: Vec<Mutex<Option<DeviceTracker>>>,
-    failures: Failures,
+    service: Service,
+    /// Devices that were given, those that have no memory too.
+    given: usize,
 }
 
 impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
@@ -113,7 +119,7 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             );
             work = points_alone;
         }
-        let plans = memory.plans(&work, devices, progress);
+        let (numbers, plans) = memory.plans(&work, devices, progress);
         progress.start("tracking", total);
         let threads = Threads::new(tracking, on.workers, progress, deal.block, 0..total, new);
         let threads = first.into_iter().fold(threads, Threads::with);
@@ -123,9 +129,9 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             several => total.div_ceil(LAUNCHES_OF_DEVICE * several).max(deal.block),
         };
         let trackers = plans.iter().map(|_| Mutex::default()).collect();
-        let failures = Failures::none(plans.len());
+        let (service, given) = (Service::of(numbers), on.devices.len());
         let per_chunk = deal.launch.min(fits).min(for_each).max(1);
-        Self { threads, work, plans, per_chunk, trackers, failures }
+        Self { threads, work, plans, per_chunk, trackers, service, given }
     }
 
     /// A chunk on a device; collectors take of it only once all of it is made, so that a device that fails
@@ -202,7 +208,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.plans.is_empty() { self.threads.unit() } else { self.per_chunk }
+        if self.plans.is_empty() { self.threads.block } else { self.per_chunk }
     }
 
     fn at_once(&self) -> u64 {
@@ -214,12 +220,13 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
+        self.service.begin(&units);
         if self.plans.is_empty() {
             return self.threads.make(units);
         }
         serving::make(
             &self.plans,
-            &self.failures,
+            &self.service,
             units,
             self.per_chunk,
             |index, samples| self.on_device(index, samples),
@@ -228,7 +235,8 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
         )
     }
 
-    fn collectors(self) -> Vec<C> {
-        self.threads.collectors()
+    fn collected(self) -> Collected<C> {
+        let shares = self.service.shares(self.given);
+        Collected { collectors: self.threads.collectors(), shares }
     }
 }

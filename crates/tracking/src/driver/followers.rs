@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Interrupted, Progress};
 use rayon::prelude::*;
 
-use super::lock;
 use super::rounds::{Team, pieces};
-use super::serving::{self, Failures};
+use super::serving::{self, Service};
 use super::threads::Threads;
+use super::{Collected, lock};
 use crate::densities::DensityTracking;
 use crate::densities::device::{DensityPlan, Follower, Start};
 use crate::sample::Collect;
@@ -22,7 +23,9 @@ const LAUNCH: u64 = 1 << 16;
 pub(super) struct Followers {
     devices: Vec<(Device, DensityPlan)>,
     each: Vec<Mutex<Option<Follower>>>,
-    failures: Failures,
+    service: Service,
+    /// Devices that were given, those that are not used too.
+    given: usize,
 }
 
 impl Followers {
@@ -33,12 +36,16 @@ impl Followers {
         devices: &[Device],
         progress: &dyn Progress,
     ) -> Self {
-        let mut usable = Vec::new();
-        for device in devices.iter().filter(|_| tracking.may_use_devices()) {
+        let (mut numbers, mut usable) = (Vec::new(), Vec::new());
+        let devices_used = if tracking.may_use_devices() { devices } else { &[] };
+        for (number, device) in devices_used.iter().enumerate() {
             let largest = device.info().largest_buffer_bytes;
             let DensityTracking { densities, propagation, .. } = *tracking;
             match DensityPlan::new(densities, propagation, device.available_bytes(), largest) {
-                Some(plan) => usable.push((device.clone(), plan)),
+                Some(plan) => {
+                    numbers.push(number);
+                    usable.push((device.clone(), plan));
+                }
                 None => progress.warn(&format!(
                     "{} is not used: it has no memory for the densities",
                     device.info().name
@@ -47,9 +54,15 @@ impl Followers {
         }
         Self {
             each: usable.iter().map(|_| Mutex::default()).collect(),
-            failures: Failures::none(usable.len()),
+            service: Service::of(numbers),
+            given: devices.len(),
             devices: usable,
         }
+    }
+
+    /// Streamlines made by each of the devices that were given, and by the threads.
+    pub(super) fn shares(&self) -> Shares {
+        self.service.shares(self.given)
     }
 
     /// Streamlines that all of them have memory for.
@@ -107,7 +120,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
 
     fn unit(&self) -> u64 {
         if self.followers.devices.is_empty() {
-            self.threads.unit()
+            self.threads.block
         } else {
             self.followers.per_launch()
         }
@@ -121,13 +134,14 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
-        let Followers { devices, failures, .. } = self.followers;
+        let Followers { devices, service, .. } = self.followers;
+        service.begin(&units);
         if devices.is_empty() {
             return self.threads.make(units);
         }
         serving::make(
             devices,
-            failures,
+            service,
             units,
             self.followers.per_launch(),
             |index, samples| self.on_device(index, samples),
@@ -136,7 +150,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
         )
     }
 
-    fn collectors(self) -> Vec<C> {
-        self.threads.collectors()
+    fn collected(self) -> Collected<C> {
+        Collected { collectors: self.threads.collectors(), shares: self.followers.shares() }
     }
 }

@@ -13,6 +13,7 @@ mod threads;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 
 use crate::device::can_judge;
@@ -72,6 +73,15 @@ impl Default for Deal {
     }
 }
 
+/// What was collected, and who made it.
+#[derive(Debug)]
+pub struct Collected<C> {
+    /// Where it was collected.
+    pub collectors: Vec<C>,
+    /// Samples made by each device that was given, in their order, and by the threads, of this process.
+    pub shares: Shares,
+}
+
 /// Tracks every sample of every seed on the threads of `workers`. Each thread has a collector made
 /// by `new`, and all are returned; what blocks leave behind comes to `each` in the order of seeds.
 ///
@@ -84,7 +94,8 @@ pub fn track<C: Collect, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    track_on(tracking, Backend::cpu(workers), Deal::default(), progress, new, each)
+    let on = Backend::cpu(workers);
+    Ok(track_on(tracking, on, Deal::default(), progress, new, each)?.collectors)
 }
 
 /// As [`track`] on devices, with the threads for what devices fail at, all of this process. Devices judge and count,
@@ -100,7 +111,7 @@ pub fn track_on<C: Collect, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
     rounds::in_one_process(crew, each)
 }
@@ -118,7 +129,7 @@ pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let memory = Memory::Of { bytes, largest };
     let crew = Crew::begin(tracking, on, memory, Deal::default(), progress, new);
     rounds::in_one_process(crew, each)
@@ -137,7 +148,7 @@ pub fn track_among<C: Parcel, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
     rounds::among_processes(crew, on.comm, each)
 }

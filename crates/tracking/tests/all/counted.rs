@@ -121,7 +121,7 @@ impl Case {
         };
         let parts = track_on(&tracking, on, SMALL, &Silent, new, each).unwrap();
         let mut sum = tally();
-        parts.into_iter().for_each(|part| sum.merge(part.tally));
+        parts.collectors.into_iter().for_each(|part| sum.merge(part.tally));
         (numbers(&sum), seen, handed)
     }
 

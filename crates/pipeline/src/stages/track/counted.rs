@@ -76,9 +76,10 @@ pub(super) fn counted<'t>(
     let made = track_among(tracking, on, Deal::default(), log, new, |lines| {
         lines.map_or(Ok(()), &mut each)
     })?;
-    made.into_iter().for_each(|part| tally.merge(part.tally));
+    made.collectors.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
     count(&tally, log);
+    log.count_shares_of("samples", &made.shares);
     Ok(tally)
 }
 
@@ -111,6 +112,7 @@ pub(super) fn counted_through_densities<'t>(
     selected.collectors.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
     count(&tally, log);
+    log.count_shares_of("samples", &selected.shares);
     if let (Some(kept), Attempts::UntilKept { select, .. }) = (selected.kept, tracking.attempts)
         && kept < select
     {
