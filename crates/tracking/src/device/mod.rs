@@ -88,6 +88,7 @@ struct Room {
     kept: Option<Buffer<u32>>,
     network: Option<Buffer<u32>>,
     visits: Option<Buffer<u32>>,
+    tables: Option<Buffer<u32>>,
     joined: Option<Buffer<u32>>,
     reached: Option<Buffer<u32>>,
 }
@@ -98,6 +99,7 @@ pub(crate) struct DeviceTracker {
     track: Kernel,
     count: Kernel,
     gather: Gather,
+    counted_at_once: usize,
     slot_plus_1: Buffer<u32>,
     sticks: Vec<Buffer<u32>>,
     /// Keys, then regions.
@@ -130,6 +132,7 @@ impl DeviceTracker {
             track: device.kernel(&source, "track")?,
             count: device.kernel(&source, "count")?,
             gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
+            counted_at_once: plan.counted_at_once,
             slot_plus_1: device.upload(field.slots())?,
             sticks: parts
                 .map(|part| device.upload(bytemuck::cast_slice(part)))
@@ -230,6 +233,8 @@ impl DeviceTracker {
         let (room, device) = (&mut self.room, &self.device);
         let (seeds, n_voxels) = (work.seeds_of(samples.clone()), work.tracking.space.grid().len());
         let n_reached = work.n_targets() * seeds.len();
+        let n_items = n.min(self.counted_at_once);
+        let tables = grown(&mut room.tables, device, work.table_slots() * n_items)?;
         let visits = grown(&mut room.visits, device, work.visit_words())?;
         let joined = grown(&mut room.joined, device, work.network_words())?;
         let reached = grown(&mut room.reached, device, 3 * n_reached)?;
@@ -241,8 +246,9 @@ impl DeviceTracker {
         else {
             return Ok(());
         };
-        let arguments: [Argument; 12] = [
+        let arguments: [Argument; 14] = [
             (n as u64).into(),
+            (n_items as u64).into(),
             samples.start.into(),
             (seeds.len() as u64).into(),
             (&self.seeds).into(),
@@ -251,14 +257,15 @@ impl DeviceTracker {
             ends.into(),
             kept.into(),
             network.into(),
+            tables.into(),
             (&mut *visits).into(),
             (&mut *joined).into(),
             (&mut *reached).into(),
         ];
         // SAFETY: the kernel's parameters. Runs, ends, kept items and the network are what `track` has written for
-        // `n` items; visits have the words of every voxel, pairs those of all regions of the network, and
+        // `n` items; tables have the slots of the most runs for each of `n_items`; visits have the words of every voxel, pairs those of all regions of the network, and
         // targets those of all seeds of these samples.
-        unsafe { self.count.launch(Launch::items(n), &arguments)? };
+        unsafe { self.count.launch(Launch::items(n_items), &arguments)? };
         let counts = &mut self.made.counts;
         counts.seeds = seeds;
         read_joined(visits, n_voxels, work.visit_words(), &mut counts.visits)?;

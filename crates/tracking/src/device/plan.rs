@@ -13,6 +13,8 @@ pub(crate) struct MemoryPlan {
     pub(crate) samples_per_launch: u64,
     /// Points that are handed back at a time.
     pub(crate) points_per_read: usize,
+    /// Streamlines that are counted at a time at most.
+    pub(crate) counted_at_once: usize,
 }
 
 /// Bytes that a job takes beside its field.
@@ -22,6 +24,8 @@ pub(crate) struct Load {
     pub(crate) fixed: [u64; 5],
     /// Of a launch, however many samples it makes.
     pub(crate) of_edges: u64,
+    /// Of each sample that is counted at a time, 0 where that needs no table.
+    pub(crate) table: u64,
     /// Of each sample of a launch, by buffer.
     pub(crate) per_sample: [u64; 6],
     /// Points are handed back.
@@ -50,6 +54,8 @@ const STICK: u64 = 8;
 const MAX_PARTS: usize = 16;
 /// Points handed back at a time, where memory allows: 192 MB.
 const POINTS_PER_READ: u64 = 1 << 24;
+/// Streamlines counted at a time, where memory allows: enough to fill a large card.
+const COUNTED_AT_ONCE: u64 = 1 << 15;
 
 impl MemoryPlan {
     /// For `available` bytes in buffers of `largest_buffer` bytes at most, where a half has `half_points` points at
@@ -87,10 +93,16 @@ impl MemoryPlan {
             points_per_read = (free / (8 * POINT)).clamp(points, POINTS_PER_READ.max(points));
             free = free.saturating_sub(points_per_read * POINT);
         }
+        let mut counted_at_once = u64::MAX;
+        if load.table > 0 {
+            let most = (free / (8 * load.table)).min(largest_buffer / load.table);
+            counted_at_once = most.clamp(1, COUNTED_AT_ONCE);
+            free = free.saturating_sub(counted_at_once * load.table);
+        }
         let largest_of_sample = load.per_sample.iter().copied().max().unwrap_or(0);
         let room = largest_buffer.saturating_sub(load.of_edges);
         let samples = (free / per_sample.max(1)).min(room / largest_of_sample.max(1));
-        let is_too_large = load.fixed.iter().chain([&slots]).any(|bytes| *bytes > largest_buffer);
+        let is_too_large = load.fixed.iter().chain([&slots, &load.table]).any(|bytes| *bytes > largest_buffer);
         if samples == 0 || parts > MAX_PARTS || is_too_large {
             return Err(shortage);
         }
@@ -99,6 +111,7 @@ impl MemoryPlan {
             slots_per_part,
             samples_per_launch: samples,
             points_per_read: points_per_read as usize,
+            counted_at_once: usize::try_from(counted_at_once).unwrap_or(usize::MAX),
         })
     }
 }
@@ -117,10 +130,10 @@ mod tests {
     /// Streamlines of 2000 points: all points handed back, or visits counted; with a check for loops.
     fn loads() -> [Load; 2] {
         let visits = 4 * 256 * 271 * 102;
-        let plain = Load { fixed: [0; 5], of_edges: 0, per_sample: [0; 6], reads_points: false };
+        let plain = Load { fixed: [0; 5], of_edges: 0, table: 0, per_sample: [0; 6], reads_points: false };
         [
             Load { per_sample: [24_000, 0, 16_000, 0, 0, 44], reads_points: true, ..plain },
-            Load { fixed: [0, 0, 0, visits, 0], per_sample: [0, 8000, 16_000, 0, 0, 44], ..plain },
+            Load { fixed: [0, 0, 0, visits, 0], table: 4 * 4096, per_sample: [0, 8000, 16_000, 0, 0, 44], ..plain },
         ]
     }
 
@@ -138,7 +151,10 @@ mod tests {
             let fixed = 4 * 258 * 273 * 104 + 1_600_000_000 + load.fixed.iter().sum::<u64>();
             let read = plan.points_per_read as u64 * POINT;
             assert_eq!(read > 0, load.reads_points);
-            assert!(fixed + launch + read <= available, "{plan:?}");
+            let tables = if load.table > 0 { plan.counted_at_once as u64 * load.table } else { 0 };
+            assert!(fixed + launch + read + tables <= available, "{plan:?}");
+            // As many as such a card has threads.
+            assert!(plan.counted_at_once >= 10_000 && tables <= largest, "{plan:?}");
             let largest_of_sample = *load.per_sample.iter().max().unwrap();
             assert!(plan.samples_per_launch * largest_of_sample <= largest, "{plan:?}");
         }

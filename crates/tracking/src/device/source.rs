@@ -5,7 +5,7 @@ use fimbria_compute::{math, philox};
 
 use super::labels::{RegionBits, WORD};
 use super::plan::MemoryPlan;
-use super::work::Work;
+use super::work::{LOOK_BACK, Work};
 use crate::draws::stream;
 use crate::field::floor;
 use crate::needs::Points;
@@ -189,6 +189,8 @@ fn of_counts(source: KernelSource, work: &Work<'_>) -> KernelSource {
     let distances = counts.is_some_and(|counts| counts.distances);
     source
         .with("KEEP_RUNS", u8::from(counts.is_some()))
+        .with("LOOK_BACK", whole(LOOK_BACK))
+        .with("TABLE_SLOTS", whole(work.table_slots()))
         .with("RUN_WORDS", whole(work.run_words().max(1)))
         .with("COUNT_STEPS", u8::from(work.run_words() > 1))
         .with("COUNT_DISTANCES", u8::from(distances))
