@@ -7,7 +7,7 @@ use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
 use crate::densities::device::{self as follower, DensityPlan, Follower};
-use crate::device::{DeviceTracker, Work, source};
+use crate::device::{DeviceTracker, Given, Work, source};
 use crate::driver::{Tracker as _, track_within};
 use crate::{
     Attempts, Collect, Countable, Densities, DensityPropagation, DensityRule, DensityTracking,
@@ -311,7 +311,8 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     // The device itself must do it: an error there is not for the threads to mend.
     let work = Work::new(&tracking, Some(&case.needs()));
     let Ok(plan) = work.plan(MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
-    DeviceTracker::new(device, &work, &plan)?.make(&work, 0..1, &[])?;
+    let given = Given::new(device, &work, &plan)?.into();
+    DeviceTracker::new(device, given, &work, &plan)?.make(&work, 0..1, &[])?;
     let refusal = Refusal::default();
     let devices = [device.clone()];
     let on = Backend::new(&workers, &devices);

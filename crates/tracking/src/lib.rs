@@ -53,7 +53,8 @@ pub use densities::{
 };
 pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{
-    Collected, Deal, Selected, devices_judge, track, track_among, track_densities, track_on, track_slowly,
+    Collected, Deal, Selected, devices_judge, track, track_among, track_densities, track_on,
+    track_slowly,
 };
 pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;

@@ -536,7 +536,8 @@ fn devices_share_the_samples_and_the_record_says_who_made_how_many() {
     if fimbria_testing::opencl_device().is_none() {
         return;
     }
-    let fsl = "probtrackx2 -x bpx/nodif_brain_mask -s bpx/merged -m bpx/nodif_brain_mask --opd -P 400";
+    let fsl =
+        "probtrackx2 -x bpx/nodif_brain_mask -s bpx/merged -m bpx/nodif_brain_mask --opd -P 400";
     let track = "track bpx --seeds bpx/nodif_brain_mask.nii.gz -n 400";
     for (line, out) in [(fsl, "--dir="), (track, "-o ")] {
         folder.done(&format!("{line} --device cpu {out}threads"));

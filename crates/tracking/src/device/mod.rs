@@ -1,6 +1,6 @@
 //! Streamlines on a device: one sample per item, the oracle's operations and so its bits.
 //!
-//! Samples, seeds and regions are on the device once. A launch makes streamlines, which regions and the loop check
+//! Samples, seeds and regions are on the device once, for launches on any of its queues. A launch makes streamlines, which regions and the loop check
 //! end on the way, and judges them; a second kernel counts those that are kept. What comes back is how
 //! they ended, the counts, and points only of those that somebody asks for. Points stand beside those
 //! of neighbouring items, so that items that move together write together; before they are handed back they
@@ -17,6 +17,7 @@ mod source;
 mod work;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Launch};
 
@@ -93,13 +94,8 @@ struct Room {
     reached: Option<Buffer<u32>>,
 }
 
-/// The tracker of one job on one device.
-pub(crate) struct DeviceTracker {
-    device: Device,
-    track: Kernel,
-    count: Kernel,
-    gather: Gather,
-    counted_at_once: usize,
+/// What every launch of a job reads on one device, and none writes.
+pub(crate) struct Given {
     slot_plus_1: Buffer<u32>,
     sticks: Vec<Buffer<u32>>,
     /// Keys, then regions.
@@ -107,32 +103,24 @@ pub(crate) struct DeviceTracker {
     /// Of seeds, where the device draws starts.
     places: Buffer<f32>,
     labels: Buffer<u32>,
-    room: Room,
-    made: Made,
 }
 
-impl DeviceTracker {
-    /// Puts a job on a device.
+impl Given {
+    /// Puts a job on a device, for kernels of any queue of it.
     ///
     /// # Errors
-    /// Where the device has no memory for it or refuses the kernel.
+    /// Where the device has no memory for it.
     pub(crate) fn new(
         device: &Device,
         work: &Work<'_>,
         plan: &MemoryPlan,
     ) -> Result<Self, DeviceError> {
         let (field, seeds) = (work.tracking.field, work.tracking.seeds);
-        let source = source(work, plan);
         let per_part = plan.slots_per_part * field.n_samples() * field.n_fibres();
         let parts = field.sticks().chunks(per_part.max(1));
         let keys = seeds.iter().map(|seed| seed.key).chain(seeds.iter().map(|seed| seed.region));
         let labels = work.regions.as_ref().map_or(&[][..], |bits| &bits.values);
-        Ok(Self {
-            device: device.clone(),
-            track: device.kernel(&source, "track")?,
-            count: device.kernel(&source, "count")?,
-            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
-            counted_at_once: plan.counted_at_once,
+        let given = Self {
             slot_plus_1: device.upload(field.slots())?,
             sticks: parts
                 .map(|part| device.upload(bytemuck::cast_slice(part)))
@@ -140,6 +128,44 @@ impl DeviceTracker {
             seeds: device.upload(&keys.collect::<Vec<_>>())?,
             places: device.upload(&by_axis(seeds.iter().map(|seed| seed.pos)))?,
             labels: device.upload(labels)?,
+        };
+        // Other queues do not wait for this one.
+        device.synchronize()?;
+        Ok(given)
+    }
+}
+
+/// The tracker of one job on one queue of a device.
+pub(crate) struct DeviceTracker {
+    device: Device,
+    track: Kernel,
+    count: Kernel,
+    gather: Gather,
+    counted_at_once: usize,
+    given: Arc<Given>,
+    room: Room,
+    made: Made,
+}
+
+impl DeviceTracker {
+    /// For a queue of the device that a job was given to.
+    ///
+    /// # Errors
+    /// Where the device refuses the kernel.
+    pub(crate) fn new(
+        device: &Device,
+        given: Arc<Given>,
+        work: &Work<'_>,
+        plan: &MemoryPlan,
+    ) -> Result<Self, DeviceError> {
+        let source = source(work, plan);
+        Ok(Self {
+            device: device.clone(),
+            track: device.kernel(&source, "track")?,
+            count: device.kernel(&source, "count")?,
+            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
+            counted_at_once: plan.counted_at_once,
+            given,
             room: Room::default(),
             made: Made::default(),
         })
@@ -191,7 +217,7 @@ impl DeviceTracker {
                 buffer.write(0, &by_axis(starts.iter().copied()))?;
                 &*buffer
             }
-            false => &self.places,
+            false => &self.given.places,
         };
         let of_points = if work.points == Points::None { 0 } else { 6 * half * n };
         let of_blocks = if work.tracking.propagation.loop_check { 4 * half * n } else { 0 };
@@ -207,10 +233,10 @@ impl DeviceTracker {
             (n as u64).into(),
             samples.start.into(),
             work.tracking.rng_seed.into(),
-            (&self.slot_plus_1).into(),
-            (&self.seeds).into(),
+            (&self.given.slot_plus_1).into(),
+            (&self.given.seeds).into(),
             starts_at.into(),
-            (&self.labels).into(),
+            (&self.given.labels).into(),
             points.into(),
             runs.into(),
             blocks.into(),
@@ -218,7 +244,7 @@ impl DeviceTracker {
             kept.into(),
             network.into(),
         ];
-        arguments.extend(self.sticks.iter().map(Argument::from));
+        arguments.extend(self.given.sticks.iter().map(Argument::from));
         // SAFETY: the kernel's parameters. Seeds, their places and the bits of regions are those of the work, the
         // slots and the parts of the sticks those of its field and of the plan, that the kernel was
         // specialised for; starts, where they are given, have three numbers for every item. What is
@@ -251,8 +277,8 @@ impl DeviceTracker {
             (n_items as u64).into(),
             samples.start.into(),
             (seeds.len() as u64).into(),
-            (&self.seeds).into(),
-            (&self.labels).into(),
+            (&self.given.seeds).into(),
+            (&self.given.labels).into(),
             runs.into(),
             ends.into(),
             kept.into(),

@@ -1,5 +1,7 @@
 //! What a device does of a job, and what is left to the threads.
 
+use fimbria_compute::queue::IN_HAND;
+
 use super::labels::RegionBits;
 use super::plan::{Load, MemoryPlan, Shortage};
 use crate::Space;
@@ -123,13 +125,16 @@ impl<'a> Work<'a> {
         if counts { 3 * self.n_network() * self.n_network() } else { 0 }
     }
 
-    /// How it shares `bytes` of memory, in buffers of `largest` bytes at most, with the field.
+    /// How its launches, two at a time or where there is no memory for two one, share `bytes` of memory with the
+    /// field, in buffers of `largest` bytes at most.
     ///
     /// # Errors
     /// Where the field or a single sample does not fit.
     pub(crate) fn plan(&self, bytes: u64, largest: u64) -> Result<MemoryPlan, Shortage> {
         let Tracking { field, propagation, .. } = self.tracking;
-        MemoryPlan::new(field.size(), propagation.half_points(), &self.load(), bytes, largest)
+        let (half, load) = (propagation.half_points(), self.load());
+        let of = |in_hand| MemoryPlan::new(field.size(), half, &load, in_hand, bytes, largest);
+        of(IN_HAND).or_else(|_| of(1))
     }
 
     /// What memory it takes beside the field.
@@ -138,13 +143,14 @@ impl<'a> Work<'a> {
         let half = u64::from(propagation.half_points());
         let word = size_of::<u32>() as u64;
         let labels = self.regions.as_ref().map_or(0, |bits| bits.values.len());
-        let fixed =
-            [2 * seeds.len(), 3 * seeds.len(), labels, self.visit_words(), self.network_words()];
+        let fixed = [2 * seeds.len(), 3 * seeds.len(), labels];
+        let of_launch = [self.visit_words(), self.network_words()];
         let starts = if self.starts_are_given() { 3 } else { 0 };
         // Two seeds of a launch may have few of their samples in it.
         let of_targets = 3 * self.n_targets() as u64;
         Load {
             fixed: fixed.map(|words| word * words as u64),
+            of_launch: of_launch.map(|words| word * words as u64),
             of_edges: 2 * of_targets * word,
             table: self.table_slots() as u64 * word,
             per_sample: [

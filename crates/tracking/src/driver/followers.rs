@@ -21,7 +21,9 @@ const LAUNCH: u64 = 1 << 16;
 
 /// Devices that follow densities, which they keep from round to round.
 pub(super) struct Followers {
-    devices: Vec<(Device, DensityPlan)>,
+    /// One of each device.
+    queues: Vec<Vec<Device>>,
+    plans: Vec<DensityPlan>,
     each: Vec<Mutex<Option<Follower>>>,
     service: Service,
     /// Devices that were given, those that are not used too.
@@ -36,7 +38,7 @@ impl Followers {
         devices: &[Device],
         progress: &dyn Progress,
     ) -> Self {
-        let (mut numbers, mut usable) = (Vec::new(), Vec::new());
+        let (mut numbers, mut queues, mut plans) = (Vec::new(), Vec::new(), Vec::new());
         let devices_used = if tracking.may_use_devices() { devices } else { &[] };
         for (number, device) in devices_used.iter().enumerate() {
             let largest = device.info().largest_buffer_bytes;
@@ -44,7 +46,8 @@ impl Followers {
             match DensityPlan::new(densities, propagation, device.available_bytes(), largest) {
                 Some(plan) => {
                     numbers.push(number);
-                    usable.push((device.clone(), plan));
+                    queues.push(vec![device.clone()]);
+                    plans.push(plan);
                 }
                 None => progress.warn(&format!(
                     "{} is not used: it has no memory for the densities",
@@ -53,10 +56,11 @@ impl Followers {
             }
         }
         Self {
-            each: usable.iter().map(|_| Mutex::default()).collect(),
+            each: plans.iter().map(|_| Mutex::default()).collect(),
             service: Service::of(numbers),
             given: devices.len(),
-            devices: usable,
+            queues,
+            plans,
         }
     }
 
@@ -67,7 +71,7 @@ impl Followers {
 
     /// Streamlines that all of them have memory for.
     fn per_launch(&self) -> u64 {
-        self.devices.iter().map(|(_, plan)| plan.per_launch).min().unwrap_or(1).min(LAUNCH)
+        self.plans.iter().map(|plan| plan.per_launch).min().unwrap_or(1).min(LAUNCH)
     }
 }
 
@@ -81,7 +85,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
     /// A chunk on a device; the threads let streamlines take what it made only once all of it is there, so
     /// that a device that fails leaves nothing behind.
     fn on_device(&self, index: usize, samples: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
-        let (device, plan) = &self.followers.devices[index];
+        let (device, plan) = (&self.followers.queues[index][0], self.followers.plans[index]);
         let Threads { tracking, workers, block, .. } = self.threads;
         let blocks: Vec<_> = pieces(samples.clone(), block).collect();
         let simd = workers.simd();
@@ -97,7 +101,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
             Some(follower) => follower,
             none => {
                 let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
-                none.insert(Follower::new(device, densities, propagation, rng_seed, *plan)?)
+                none.insert(Follower::new(device, densities, propagation, rng_seed, plan)?)
             }
         };
         let halves = follower.make(device, &starts.concat())?;
@@ -119,7 +123,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.followers.devices.is_empty() {
+        if self.followers.plans.is_empty() {
             self.threads.block
         } else {
             self.followers.per_launch()
@@ -127,24 +131,24 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn at_once(&self) -> u64 {
-        match self.followers.devices.len() as u64 {
+        match self.followers.plans.len() as u64 {
             0 => self.threads.at_once(),
             n => self.followers.per_launch().saturating_mul(2 * n),
         }
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
-        let Followers { devices, service, .. } = self.followers;
+        let Followers { queues, service, .. } = self.followers;
         service.begin(&units);
-        if devices.is_empty() {
+        if queues.is_empty() {
             return self.threads.make(units);
         }
         serving::make(
-            devices,
+            queues,
             service,
             units,
             self.followers.per_launch(),
-            |index, samples| self.on_device(index, samples),
+            |[index, _], samples| self.on_device(index, samples),
             |samples| self.threads.made(samples),
             self.progress(),
         )

@@ -67,9 +67,9 @@ pub struct Deal {
 
 impl Default for Deal {
     /// Blocks few enough to keep all threads busy, and large enough to fill lanes; launches that
-    /// fill a large device many times over.
+    /// fill a large device, of which two are made at a time.
     fn default() -> Self {
-        Self { block: 4096, launch: 1 << 18 }
+        Self { block: 4096, launch: 1 << 17 }
     }
 }
 

@@ -4,8 +4,8 @@ use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress};
 
 use super::followers::{Crew, Followers};
-use super::{Collected, rounds};
 use super::threads::Threads;
+use super::{Collected, rounds};
 use crate::densities::{Attempts, DensityTracking};
 use crate::packed::{put, take};
 use crate::sample::{Collect, Parcel, Sample};

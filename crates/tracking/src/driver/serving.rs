@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::{Shares, run_queues};
 use fimbria_compute::{Interrupted, Progress};
 
 use super::rounds::pieces;
@@ -31,11 +31,8 @@ struct Served {
 impl Service {
     /// Nothing yet, of devices with these numbers among those that were given.
     pub(super) fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
-        let served = |number| Served {
-            number,
-            failures: AtomicU32::new(0),
-            samples: AtomicUsize::new(0),
-        };
+        let served =
+            |number| Served { number, failures: AtomicU32::new(0), samples: AtomicUsize::new(0) };
         Self { devices: numbers.into_iter().map(served).collect(), samples: AtomicUsize::new(0) }
     }
 
@@ -65,7 +62,9 @@ impl Service {
     fn note(&self, index: usize, samples: &Range<u64>, done: &Result<(), DeviceError>) -> bool {
         let served = &self.devices[index];
         let Err(error) = done else {
-            served.failures.store(0, Ordering::Relaxed);
+            // What its other queue was at may be done after it was lost.
+            let begin_anew = |failures| (failures < MAX_FAILURES).then_some(0);
+            let _ = served.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, begin_anew);
             served.samples.fetch_add((samples.end - samples.start) as usize, Ordering::Relaxed);
             return false;
         };
@@ -82,19 +81,20 @@ struct Chunk<B> {
     blocks: Vec<B>,
 }
 
-/// The blocks of each unit: `on_device` makes up to `most` samples on the device of a number, `on_threads`
-/// what no device does. `progress` hears of what devices have made, and of those that are given up.
-pub(super) fn make<B: Send, P>(
-    devices: &[(Device, P)],
+/// The blocks of each unit: `on_device` makes up to `most` samples on a queue, given the numbers of its device and of
+/// itself among that device's, `on_threads` what no device does. `progress` hears of what devices have made, and
+/// of those that are given up.
+pub(super) fn make<B: Send>(
+    queues: &[Vec<Device>],
     service: &Service,
     units: Vec<Range<u64>>,
     most: u64,
-    on_device: impl Fn(usize, Range<u64>) -> Result<Vec<B>, DeviceError> + Sync,
+    on_device: impl Fn([usize; 2], Range<u64>) -> Result<Vec<B>, DeviceError> + Sync,
     on_threads: impl Fn(Range<u64>) -> Result<Vec<B>, Interrupted> + Sync,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<B>>, Interrupted> {
     let good = service.good();
-    let serving: Vec<_> = good.iter().map(|index| devices[*index].0.clone()).collect();
+    let serving: Vec<_> = good.iter().map(|index| queues[*index].clone()).collect();
     let mut blocks: Vec<Vec<B>> = units.iter().map(|_| Vec::new()).collect();
     let mut chunks: Vec<Chunk<B>> = (0..)
         .zip(units)
@@ -103,15 +103,16 @@ pub(super) fn make<B: Send, P>(
             pieces(samples, most).map(move |samples| Chunk { unit, samples, blocks: vec![] })
         })
         .collect();
-    run_chunks(
+    run_queues(
         &serving,
         &mut chunks,
-        |device, chunk| {
-            let index = serving.iter().position(|known| std::ptr::eq(known, device));
-            let index = good[index.unwrap_or_default()];
-            let done = on_device(index, chunk.samples.clone()).map(|made| chunk.blocks = made);
+        |queue, chunk| {
+            let [device, number] = place_of(queue, &serving).unwrap_or_default();
+            let index = good[device];
+            let samples = chunk.samples.clone();
+            let done = on_device([index, number], samples).map(|made| chunk.blocks = made);
             if service.note(index, &chunk.samples, &done) {
-                progress.warn(&format!("{} is not used any more", device.info().name));
+                progress.warn(&format!("{} is not used any more", queue.info().name));
             }
             if done.is_ok() {
                 progress.advance(chunk.samples.end - chunk.samples.start);
@@ -126,4 +127,12 @@ pub(super) fn make<B: Send, P>(
     )?;
     chunks.into_iter().for_each(|chunk| blocks[chunk.unit].extend(chunk.blocks));
     Ok(blocks)
+}
+
+/// The device of a queue, and which of its queues it is.
+fn place_of(queue: &Device, of_devices: &[Vec<Device>]) -> Option<[usize; 2]> {
+    of_devices.iter().enumerate().find_map(|(device, queues)| {
+        let number = queues.iter().position(|known| std::ptr::eq(known, queue))?;
+        Some([device, number])
+    })
 }
