@@ -29,7 +29,9 @@ mod fast;
 mod field;
 mod lines;
 mod local;
+mod locations;
 mod mesh;
+mod met;
 mod needs;
 mod options;
 mod oracle;
@@ -59,7 +61,9 @@ pub use driver::{
 pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;
 pub use local::{LocalRules, VoxelMap};
+pub use locations::Locations;
 pub use mesh::{Mesh, MeshTooLarge};
+pub use met::Met;
 pub use needs::{Countable, Needs, Points};
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
 pub use oracle::{HalfEnd, Propagator, Visit, propagate};
@@ -69,8 +73,8 @@ pub use sample::{Collect, Parcel, Sample};
 pub use seeds::{Seed, seeds_of_region};
 pub use space::{SingularTransform, Space};
 pub use tally::{
-    Locations, NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited,
-    Visits, VoxelMatrix,
+    NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited, Visits,
+    VoxelMatrix,
 };
 pub use tissues::{LabelError, Labels, TissueError, Tissues};
 pub use tracking::Tracking;

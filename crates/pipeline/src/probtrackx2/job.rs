@@ -7,8 +7,8 @@ use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
-    Collect, Counts, Deal, Field, Judgement, Needs, NetworkMatrix, Points, Region, Rules, Sample,
-    Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
+    Collect, Counts, Deal, Field, Judgement, Met, Needs, NetworkMatrix, Points, Region, Rules,
+    Sample, Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
 use super::inputs::SeedSpace;
@@ -329,6 +329,10 @@ impl Collect for Counted<'_> {
 
     fn counted(&mut self, counts: &Counts) {
         self.tally.add_counts(counts);
+    }
+
+    fn met(&mut self, met: &Met<'_>) {
+        self.tally.add_met(met);
     }
 
     fn counted_sample(&mut self, sample: &Sample<'_>) {

@@ -13,6 +13,8 @@ pub(crate) struct MemoryPlan {
     pub(crate) samples_per_launch: u64,
     /// Points that are handed back at a time.
     pub(crate) points_per_read: usize,
+    /// Places that are handed back at a time.
+    pub(crate) met_per_read: usize,
     /// Streamlines that are counted at a time at most.
     pub(crate) counted_at_once: usize,
     /// Launches at a time.
@@ -23,17 +25,19 @@ pub(crate) struct MemoryPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     /// From first to last, by buffer.
-    pub(crate) fixed: [u64; 3],
+    pub(crate) fixed: [u64; 5],
     /// Of a launch, however many samples it makes, by buffer.
-    pub(crate) of_launch: [u64; 2],
+    pub(crate) of_launch: [u64; 3],
     /// Beside what its samples take of one buffer.
     pub(crate) of_edges: u64,
     /// Of each sample that is counted at a time, 0 where that needs no table.
     pub(crate) table: u64,
     /// Of each sample of a launch, by buffer.
-    pub(crate) per_sample: [u64; 6],
+    pub(crate) per_sample: [u64; 8],
     /// Points are handed back.
     pub(crate) reads_points: bool,
+    /// Places that are met are handed back.
+    pub(crate) reads_met: bool,
 }
 
 /// There is not enough memory.
@@ -52,6 +56,8 @@ pub(crate) struct Shortage {
 
 /// Bytes of a point.
 const POINT: u64 = 12;
+/// Bytes of a place that is met.
+const MET: u64 = 8;
 /// Bytes of a packed stick.
 const STICK: u64 = 8;
 /// Buffers of sticks that a kernel can choose between.
@@ -95,12 +101,18 @@ impl MemoryPlan {
         // What is rounded up, and counted with one more.
         let of_all_launches = available.saturating_sub(fixed);
         let mut free = (of_all_launches / in_hand as u64).saturating_sub(of_launch + 256);
-        let mut points_per_read = 0;
-        if load.reads_points {
-            let points = 2 * u64::from(half_points);
-            points_per_read = (free / (8 * POINT)).clamp(points, POINTS_PER_READ.max(points));
-            free = free.saturating_sub(points_per_read * POINT);
-        }
+        // The longest list must fit: a run for each point, and a return.
+        let longest = 2 * u64::from(half_points) + 1;
+        let mut per_read = |reads: bool, bytes: u64| {
+            if !reads {
+                return 0;
+            }
+            let n = (free / (8 * bytes)).clamp(longest, POINTS_PER_READ.max(longest));
+            free = free.saturating_sub(n * bytes);
+            n as usize
+        };
+        let points_per_read = per_read(load.reads_points, POINT);
+        let met_per_read = per_read(load.reads_met, MET);
         let mut counted_at_once = u64::MAX;
         if load.table > 0 {
             let most = (free / (8 * load.table)).min(largest_buffer / load.table);
@@ -123,7 +135,8 @@ impl MemoryPlan {
             parts,
             slots_per_part,
             samples_per_launch: samples,
-            points_per_read: points_per_read as usize,
+            points_per_read,
+            met_per_read,
             in_hand,
             counted_at_once: usize::try_from(counted_at_once).unwrap_or(usize::MAX),
         })
@@ -145,19 +158,20 @@ mod tests {
     fn loads() -> [Load; 2] {
         let visits = 4 * 256 * 271 * 102;
         let plain = Load {
-            fixed: [0; 3],
-            of_launch: [0; 2],
+            fixed: [0; 5],
+            of_launch: [0; 3],
             of_edges: 0,
             table: 0,
-            per_sample: [0; 6],
+            per_sample: [0; 8],
             reads_points: false,
+            reads_met: false,
         };
         [
-            Load { per_sample: [24_000, 0, 16_000, 0, 0, 44], reads_points: true, ..plain },
+            Load { per_sample: [24_000, 0, 0, 16_000, 0, 0, 44, 0], reads_points: true, ..plain },
             Load {
-                of_launch: [visits, 0],
+                of_launch: [visits, 0, 0],
                 table: 4 * 4096,
-                per_sample: [0, 8000, 16_000, 0, 0, 44],
+                per_sample: [0, 8000, 0, 16_000, 0, 0, 44, 0],
                 ..plain
             },
         ]

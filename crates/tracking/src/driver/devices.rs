@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::queues_of;
+use fimbria_compute::queue::{IN_HAND, queues_of};
 use fimbria_compute::{Backend, Interrupted, Progress};
 use rayon::prelude::*;
 
@@ -49,11 +49,19 @@ impl Memory {
         }
     }
 
+    /// Launches of a device at a time; where its memory is given, one.
+    fn in_hand(self) -> usize {
+        match self {
+            Self::Free => IN_HAND,
+            Self::Of { .. } => 1,
+        }
+    }
+
     /// How many devices have memory for this work.
     fn fit(self, work: &Work<'_>, devices: &[Device]) -> usize {
         let fits = |device: &&Device| {
             let (bytes, largest) = self.of(device);
-            work.plan(bytes, largest).is_ok()
+            work.plan(self.in_hand(), bytes, largest).is_ok()
         };
         devices.iter().filter(fits).count()
     }
@@ -69,7 +77,7 @@ impl Memory {
         let (mut numbers, mut plans) = (Vec::new(), Vec::new());
         for (number, device) in devices.iter().enumerate() {
             let (bytes, largest) = self.of(device);
-            match work.plan(bytes, largest) {
+            match work.plan(self.in_hand(), bytes, largest) {
                 Ok(plan) => {
                     numbers.push(number);
                     plans.push((device.clone(), plan));
@@ -141,7 +149,8 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         let devices = if tracking.rules.local.is_empty() { on.devices } else { &[] };
         let first = (!devices.is_empty()).then(&new);
         let needs = first.as_ref().map(C::needs);
-        let mut work = Work::new(tracking, needs.as_ref());
+        let has_double = devices.iter().all(|device| device.info().has_f64);
+        let mut work = Work::new(tracking, needs.as_ref(), has_double);
         let points_alone = work.of_points_alone();
         if work.regions.is_some() && memory.fit(&work, devices) < memory.fit(&points_alone, devices)
         {
@@ -221,10 +230,17 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             });
         }
         let mut blocks = vec![self.threads.collected(|collector| collector.counted(&made.counts))];
-        if self.work.points != Points::None {
+        if self.work.points != Points::None || self.work.places.is_some() {
+            let n_samples = u64::from(tracking.n_samples);
             blocks.extend(self.threads.filled(samples, |block, collector| {
                 let mut handing = Handing::new(tracking, made, first);
                 for at in block {
+                    if self.work.places.is_some() && handing.is_kept(at) {
+                        collector.met(&made.met((at / n_samples) as usize, (at - first) as usize));
+                    }
+                    if self.work.points == Points::None {
+                        continue;
+                    }
                     if self.work.points == Points::All || handing.is_kept(at) {
                         handing.sample(at, &mut |sample| collector.counted_sample(sample));
                     }

@@ -121,7 +121,8 @@ pub fn devices_judge(tracking: &Tracking<'_>) -> bool {
     can_judge(tracking)
 }
 
-/// As [`track_on`] with so many bytes of each device, in buffers of no more than `largest`.
+/// As [`track_on`] with so many bytes of each device, in buffers of no more than `largest`, one launch at a
+/// time.
 pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     tracking: &Tracking<'_>,
     on: Backend<'_>,

@@ -3,7 +3,7 @@
 use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
 use fimbria_tracking::{
-    Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Needs, Parcel, Points,
+    Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Met, Needs, Parcel, Points,
     Sample, Tally, Tracking, devices_judge, track_among, track_densities,
 };
 
@@ -33,6 +33,10 @@ impl Collect for Counted<'_> {
 
     fn counted(&mut self, counts: &Counts) {
         self.tally.add_counts(counts);
+    }
+
+    fn met(&mut self, met: &Met<'_>) {
+        self.tally.add_met(met);
     }
 
     fn counted_sample(&mut self, sample: &Sample<'_>) {
