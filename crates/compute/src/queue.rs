@@ -75,6 +75,19 @@ pub struct Shares {
     pub cpu: usize,
 }
 
+impl Shares {
+    /// Nobody did any, with so many devices.
+    pub fn none(devices: usize) -> Self {
+        Self { devices: vec![0; devices], cpu: 0 }
+    }
+
+    /// Adds what the same devices, and the CPU, did beside it.
+    pub fn add(&mut self, other: &Self) {
+        self.cpu += other.cpu;
+        self.devices.iter_mut().zip(&other.devices).for_each(|(sum, share)| *sum += share);
+    }
+}
+
 /// Does every chunk once: each device takes the next chunk as soon as it has finished one, on a
 /// host thread of its own; a chunk that fails on a device goes to another, or to `on_cpu`, which
 /// runs on the calling thread.
@@ -120,17 +133,38 @@ where
     C: Send,
     E: From<Interrupted>,
 {
-    // A device that has no more queues serves with those it has.
-    let queues = |(index, device): (usize, &Device)| {
-        let others = (1..IN_HAND).map_while(|_| device.another_queue().ok());
-        std::iter::once(device.clone()).chain(others).map(move |queue| (index, queue)).collect()
-    };
-    let queues: Vec<Vec<(usize, Device)>> = devices.iter().enumerate().map(queues).collect();
-    let threads: Vec<_> = queues.iter().flatten().map(|(index, queue)| (*index, queue)).collect();
-    let done = run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress);
+    let queues: Vec<_> = devices.iter().map(|device| queues_of(device, IN_HAND)).collect();
+    let done = run_queues(&queues, chunks, on_device, on_cpu, progress);
     // Other programs may want it while something else is done here.
     devices.iter().for_each(Device::give_back);
     done
+}
+
+/// So many queues of a device, itself the first; fewer where it has no more.
+pub fn queues_of(device: &Device, n: usize) -> Vec<Device> {
+    let others = (1..n).map_while(|_| device.another_queue().ok());
+    std::iter::once(device.clone()).chain(others).collect()
+}
+
+/// As [`run_pairs`], with the queues of each device, one chunk in hand on each: for work that keeps what it made on
+/// them from one call to the next. `on_device` is given one of these very queues.
+///
+/// # Errors
+/// As [`run_chunks`].
+pub fn run_queues<C, E>(
+    queues: &[Vec<Device>],
+    chunks: &mut [C],
+    on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
+    on_cpu: impl FnMut(&mut C) -> Result<(), E>,
+    progress: &dyn Progress,
+) -> Result<Shares, E>
+where
+    C: Send,
+    E: From<Interrupted>,
+{
+    let of_device = |(index, queues)| std::iter::repeat(index).zip(queues);
+    let threads: Vec<_> = queues.iter().enumerate().flat_map(of_device).collect();
+    run_on(queues.len(), &threads, chunks, on_device, on_cpu, progress)
 }
 
 /// Each of `threads` serves the device of an index below `n_devices`.

@@ -29,15 +29,13 @@ pub(crate) fn as_first(
     chunks.iter().for_each(|chunk| left[chunk.index] = 1);
     on.comm.broadcast(&mut left, 0);
     let n_processes = on.comm.size();
-    let mut shares = Shares { devices: vec![0; on.devices.len()], cpu: 0 };
+    let mut shares = Shares::none(on.devices.len());
     for round in chunks.chunks_mut(n_processes) {
         let sizes: Vec<_> = round.iter().map(|chunk| chunk.voxels.len()).collect();
         let stretches = |rank| stretches(&sizes, rank, n_processes);
         let mut mine = parts(round, stretches(0));
         let of_all = OfAll::new(progress, &mine, &sizes);
-        let done = sampler.run(&mut mine, &|_| Ok(()), on, &of_all)?;
-        shares.cpu += done.cpu;
-        shares.devices.iter_mut().zip(done.devices).for_each(|(sum, n)| *sum += n);
+        shares.add(&sampler.run(&mut mine, &|_| Ok(()), on, &of_all)?);
         for from in 1..n_processes {
             for mut part in parts(round, stretches(from)) {
                 if !part.restore(&on.comm.to_first(Vec::new(), from)) {

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{missing, nvrtc_folder};
+use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
+
+use crate::{in_child, is_child, missing, nvrtc_folder};
 
 /// A driver that was compiled into a folder of its own, which goes with this.
 pub struct Driver(PathBuf);
@@ -77,4 +79,71 @@ pub fn null_gpu() -> Option<(Driver, String)> {
     let driver = Driver::compile("null_gpu.c")?;
     let path = driver.library_path(&nvrtc);
     Some((driver, path))
+}
+
+/// A call that a card which does nothing was asked.
+#[derive(Debug)]
+pub struct Call {
+    /// When, seconds of a clock.
+    pub began: f64,
+    /// When it returned: a launch before its kernel is done.
+    pub ended: f64,
+    /// On which stream.
+    pub stream: String,
+    /// "launch", "upload", "download", "allocate", "free" …
+    pub what: String,
+    /// Bytes, or the kernel.
+    pub of: String,
+}
+
+fn calls(log: &Path) -> Vec<Call> {
+    let texts = std::fs::read_dir(log).expect("a folder");
+    let text = |file: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(file.expect("an entry").path()).expect("a log")
+    };
+    let call = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [began, stream, what, of, took] = words[..] else { panic!("{line}") };
+        let began: f64 = began.parse().expect("seconds");
+        let ended = began + took.parse::<f64>().expect("seconds");
+        let [stream, what, of] = [stream, what, of].map(str::to_owned);
+        Call { began, ended, stream, what, of }
+    };
+    texts.map(text).flat_map(|text| text.lines().map(call).collect::<Vec<_>>()).collect()
+}
+
+/// A folder that goes with this.
+struct Log(PathBuf);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Does `work` on a card that does nothing (`null_gpu.c`), opened with `options`, in a process of its own, and returns
+/// what the card was asked; `None` in that process, and, said aloud, where there is no compiler or NVRTC. The card has
+/// this fault ("none" for none), and each kernel takes so many seconds.
+pub fn asked(
+    name: &str,
+    fault: &str,
+    kernel_seconds: f64,
+    options: &DeviceOptions,
+    work: impl FnOnce(&Device),
+) -> Option<Vec<Call>> {
+    if is_child() {
+        let chosen = Selection::AllGpus.choose(&list()).expect("the card");
+        work(&Device::open(&chosen[0], options).expect("the card opens"));
+        return None;
+    }
+    let (_driver, path) = null_gpu()?;
+    let log = Log(std::env::temp_dir().join(format!("fimbria-{name}-{}", std::process::id())));
+    std::fs::create_dir_all(&log.0).expect("a temporary folder");
+    in_child(&[
+        ("LD_LIBRARY_PATH", &path),
+        ("NULL_GPU_FAULT", fault),
+        ("NULL_GPU_LOG", log.0.to_str().expect("a temporary path in UTF-8")),
+        ("NULL_GPU_KERNEL_MS", &format!("{}", 1e3 * kernel_seconds)),
+    ]);
+    Some(calls(&log.0))
 }

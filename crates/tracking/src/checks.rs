@@ -7,12 +7,13 @@ use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
 use crate::densities::device::{self as follower, DensityPlan, Follower};
-use crate::device::{DeviceTracker, Work, source};
+use crate::device::{DeviceTracker, Given, Work, source};
 use crate::driver::{Tracker as _, track_within};
 use crate::{
-    Attempts, Collect, Countable, Densities, DensityPropagation, DensityRule, DensityTracking,
-    Field, FirstFibre, Judgement, Needs, NetworkMatrix, Points, Propagation, Region, Rules, Sample,
-    SampleChoice, Seed, Space, Tally, Targets, Tracking, Waypoints, track_slowly,
+    Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking, Field,
+    FirstFibre, Judgement, Locations, Needs, NetworkMatrix, Pairs, PlaceMatrix, Propagation,
+    Region, Rules, Sample, SampleChoice, Seed, SeedMatrix, Space, Tally, Targets, Tracking,
+    VoxelMatrix, Waypoints, track_slowly,
 };
 
 /// The checks of this crate's kernels.
@@ -70,8 +71,9 @@ pub fn checks() -> Vec<Check> {
     let through_samples = cases.into_iter().chain(with_regions).map(|(name, case)| {
         let of = |case: Case, workers: Workers| {
             let field = field(&case.options, &workers)?;
-            let work = Work::new(&case.tracking(&field), Some(&case.needs()));
-            Some(source(&work, &work.plan(MEMORY.0, MEMORY.1).ok()?))
+            let tally = case.tally(true);
+            let work = Work::new(&case.tracking(&field), Some(&case.needs(&tally)), true);
+            Some(source(&work, &work.plan(1, MEMORY.0, MEMORY.1).ok()?))
         };
         let sources = case.clone().zip(one_thread()).and_then(|(case, workers)| of(case, workers));
         Check::new(name, sources.into_iter().collect(), move |device, extent| match &case {
@@ -85,8 +87,9 @@ pub fn checks() -> Vec<Check> {
 /// What a check says where it could not be made.
 const UNAVAILABLE: Comparison = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
 
-/// Memory so small that the sticks take several buffers, and points several reads.
-const MEMORY: (u64, u64) = (1 << 19, 60_000);
+/// Memory so small that the sticks take several buffers, and points several reads. One launch at a time: oclgrind
+/// knows no more.
+const MEMORY: (u64, u64) = (1 << 19, 70_000);
 
 fn one_thread() -> Option<Workers> {
     Some(Workers::new(1).ok()?.with_simd(SimdLevel::Scalar))
@@ -100,6 +103,35 @@ struct Case {
     rules: Rules,
     targets: Vec<Region>,
     seeds: Vec<Seed>,
+    places: Places,
+}
+
+/// What matrices are made of.
+#[derive(Clone)]
+struct Places {
+    seeds: Locations,
+    rows: Locations,
+    /// On a coarser grid.
+    elsewhere: Space,
+    columns: Locations,
+}
+
+impl Places {
+    fn new(space: &Space, seeds: &[Seed]) -> Option<Self> {
+        let grid = *space.grid();
+        let every = |n: usize, grid: Grid| {
+            Region::of_voxels("every", (0..grid.len()).map(|voxel| voxel % n == 0).collect())
+        };
+        let coarse = Grid { dims: [5, 4, 3], ras_from_vox: Affine::from_spacing([4.0, 4.5, 5.0]) };
+        let elsewhere = Space::flirt(coarse, &grid, &Affine::IDENTITY).ok()?;
+        Some(Self {
+            seeds: Locations::of_seeds(space, seeds, &[]),
+            // Some voxels are two places.
+            rows: Locations::of_regions(space, &[every(2, grid), every(3, grid)]),
+            columns: Locations::of_regions(&elsewhere, &[every(2, coarse)]),
+            elsewhere,
+        })
+    }
 }
 
 impl Case {
@@ -145,8 +177,9 @@ impl Case {
             region: voxel as u32 % 3,
             pos: grid.voxel(voxel).map(|x| x as f32),
         };
-        let seeds = (0..grid.len()).step_by(2).map(seed).collect();
-        Some(Self { options, space, rules, targets: Vec::new(), seeds })
+        let seeds: Vec<Seed> = (0..grid.len()).step_by(2).map(seed).collect();
+        let places = Places::new(&space, &seeds)?;
+        Some(Self { options, space, rules, targets: Vec::new(), seeds, places })
     }
 
     /// With fewer seeds for a toy.
@@ -169,18 +202,20 @@ impl Case {
     }
 
     /// Counts where there are rules, else all points.
-    fn needs(&self) -> Needs<'_> {
-        match self.targets.is_empty() {
-            true => Needs::default(),
-            false => Needs {
-                points: Points::None,
-                counts: Some(Countable { distances: true, network: true, targets: &self.targets }),
-            },
-        }
+    fn needs<'a>(&self, tally: &'a Tally<'_>) -> Needs<'a> {
+        if self.targets.is_empty() { Needs::default() } else { tally.needs() }
     }
 
-    fn tally(&self) -> Tally<'_> {
+    /// Everything is counted, orientations where a device can.
+    fn tally(&self, has_double: bool) -> Tally<'_> {
         let mut tally = Tally::new(&self.space, 3, true);
+        if has_double {
+            tally.visits.count_orientations();
+        }
+        let Places { seeds, rows, elsewhere, columns } = &self.places;
+        tally.matrix1 = Some(SeedMatrix::new(seeds, 2));
+        tally.matrix2 = Some(VoxelMatrix::new(elsewhere, columns));
+        tally.matrix3 = Some(PlaceMatrix::new(&self.space, rows, None, 2));
         tally.targets = Some(Targets::new(&self.targets, self.seeds.len()));
         tally.network = Some(NetworkMatrix::new(3));
         tally
@@ -309,9 +344,12 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     let Some(field) = field(&case.options, &workers) else { return Ok(UNAVAILABLE) };
     let tracking = case.tracking(&field);
     // The device itself must do it: an error there is not for the threads to mend.
-    let work = Work::new(&tracking, Some(&case.needs()));
-    let Ok(plan) = work.plan(MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
-    DeviceTracker::new(device, &work, &plan)?.make(&work, 0..1, &[])?;
+    let has_double = device.info().has_f64;
+    let of_device = case.tally(has_double);
+    let work = Work::new(&tracking, Some(&case.needs(&of_device)), has_double);
+    let Ok(plan) = work.plan(1, MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
+    let given = Given::new(device, &work, &plan)?.into();
+    DeviceTracker::new(device, given, &work, &plan)?.make(&work, 0..1, &[])?;
     let refusal = Refusal::default();
     let devices = [device.clone()];
     let on = Backend::new(&workers, &devices);
@@ -334,14 +372,14 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
         };
         return Ok(Comparison::of_bits(&flat(oracle.0), &flat(made)));
     }
-    let mut oracle = case.tally();
+    let mut oracle = case.tally(has_double);
     let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
     let each = |()| Ok::<(), Interrupted>(());
-    let fast = track_within(&tracking, on, MEMORY, &refusal, || case.tally(), each);
+    let fast = track_within(&tracking, on, MEMORY, &refusal, || case.tally(has_double), each);
     refusal.told_by(device, "tracking")?;
     let (Ok(()), Ok(parts)) = (slow, fast) else { return Ok(UNAVAILABLE) };
-    let mut made = case.tally();
-    parts.into_iter().for_each(|part| made.merge(part));
+    let mut made = case.tally(has_double);
+    parts.collectors.into_iter().for_each(|part| made.merge(part));
     Ok(Comparison::of_bits(&numbers(&oracle), &numbers(&made)))
 }
 
@@ -352,6 +390,16 @@ fn numbers(tally: &Tally<'_>) -> Vec<u32> {
     all.extend(tally.ends);
     for voxel in 0..tally.visits.len() {
         all.extend([u64::from(tally.visits.count(voxel)), tally.visits.steps(voxel)]);
+        all.extend(tally.visits.orientation(voxel).as_flattened().iter().map(|x| x.to_bits()));
+    }
+    let (one, two, three) = (&tally.matrix1, &tally.matrix2, &tally.matrix3);
+    let pairs = [
+        one.as_ref().map(SeedMatrix::pairs),
+        two.as_ref().map(VoxelMatrix::pairs),
+        three.as_ref().map(PlaceMatrix::pairs),
+    ];
+    for pair in pairs.into_iter().flatten().flat_map(Pairs::entries) {
+        all.extend([u64::from(pair.row), u64::from(pair.column), pair.samples, pair.steps]);
     }
     if let Some(targets) = &tally.targets {
         for target in 0..targets.regions().len() {

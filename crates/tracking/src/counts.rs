@@ -16,6 +16,9 @@ pub struct Counts {
     /// Samples that visit each voxel (radiological index), and the sum of the steps of their first visits;
     /// steps only where they are asked for.
     pub(crate) visits: Joined,
+    /// Of each product of components of the steps that first lead to voxels, low words of its sum in all voxels, then
+    /// high ones; only where they are asked for.
+    pub(crate) products: Vec<u32>,
     /// From region (row) to region (column) of the network.
     pub(crate) network: Joined,
     /// `[target][seed]`, for as many seeds as are in the launch.

@@ -29,7 +29,9 @@ mod fast;
 mod field;
 mod lines;
 mod local;
+mod locations;
 mod mesh;
+mod met;
 mod needs;
 mod options;
 mod oracle;
@@ -53,12 +55,15 @@ pub use densities::{
 };
 pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{
-    Deal, Selected, devices_judge, track, track_among, track_densities, track_on, track_slowly,
+    Collected, Deal, Selected, devices_judge, track, track_among, track_densities, track_on,
+    track_slowly,
 };
 pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;
 pub use local::{LocalRules, VoxelMap};
+pub use locations::Locations;
 pub use mesh::{Mesh, MeshTooLarge};
+pub use met::Met;
 pub use needs::{Countable, Needs, Points};
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
 pub use oracle::{HalfEnd, Propagator, Visit, propagate};
@@ -68,8 +73,8 @@ pub use sample::{Collect, Parcel, Sample};
 pub use seeds::{Seed, seeds_of_region};
 pub use space::{SingularTransform, Space};
 pub use tally::{
-    Locations, NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited,
-    Visits, VoxelMatrix,
+    NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited, Visits,
+    VoxelMatrix,
 };
 pub use tissues::{LabelError, Labels, TissueError, Tissues};
 pub use tracking::Tracking;

@@ -1,6 +1,7 @@
 //! A sample as it is handed on: two halves from one seed, judged and joined.
 
 use crate::counts::Counts;
+use crate::met::Met;
 use crate::needs::Needs;
 use crate::{EndReason, Seed, Space};
 
@@ -83,6 +84,9 @@ pub trait Collect: Send {
 
     /// Takes what a device has counted in its place, where it [needs](Self::needs) counts.
     fn counted(&mut self, _counts: &Counts) {}
+
+    /// Takes what a kept sample that is in [`counted`](Self::counted) has met, where places are asked for.
+    fn met(&mut self, _met: &Met<'_>) {}
 
     /// Takes a sample that is in [`counted`](Self::counted), where its points are needed beside counts.
     fn counted_sample(&mut self, _sample: &Sample<'_>) {}

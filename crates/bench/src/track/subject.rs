@@ -211,6 +211,6 @@ impl Subject {
             Processor::Device(device, workers) => (workers, std::slice::from_ref(device)),
         };
         let on = Backend::new(workers, devices);
-        track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)
+        Ok(track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)?.collectors)
     }
 }

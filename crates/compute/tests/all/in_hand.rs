@@ -1,15 +1,13 @@
 //! What a card is asked for by chunks and buffers, by the log of one that does nothing.
 #![cfg(target_os = "linux")]
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fimbria_compute::device::{
-    Device, DeviceError, DeviceOptions, Kernel, KernelSource, Launch, Selection, list,
-};
+use fimbria_compute::device::{Device, DeviceError, DeviceOptions, Kernel, KernelSource, Launch};
 use fimbria_compute::queue::{Shares, run_pairs};
 use fimbria_compute::{Interrupted, Silent};
+use fimbria_testing::Call;
 
 /// Seconds that each kernel takes.
 const KERNEL_SECONDS: f64 = 0.2;
@@ -17,59 +15,10 @@ const KERNEL_SECONDS: f64 = 0.2;
 /// Bytes that buffers may take.
 const BUDGET: u64 = 10_000;
 
-/// A call that the card was asked.
-#[derive(Debug)]
-struct Call {
-    began: f64,
-    ended: f64,
-    stream: String,
-    what: String,
-    /// Bytes, or the kernel.
-    of: String,
-}
-
-fn calls(log: &Path) -> Vec<Call> {
-    let texts = std::fs::read_dir(log).unwrap();
-    let texts = texts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-    let call = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [began, stream, what, of, took] = words[..] else { panic!("{line}") };
-        let began: f64 = began.parse().unwrap();
-        let ended = began + took.parse::<f64>().unwrap();
-        let [stream, what, of] = [stream, what, of].map(str::to_owned);
-        Call { began, ended, stream, what, of }
-    };
-    texts.flat_map(|text| text.lines().map(call).collect::<Vec<_>>()).collect()
-}
-
-/// A folder that goes with this.
-struct Log(PathBuf);
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-/// Does `work` on a card that does nothing and has this fault, in a process of its own, and returns what that was asked;
-/// `None` in that process, and, said aloud, where there is no compiler.
+/// Does `work` on a card that does nothing and has this fault, and returns what that was asked.
 fn asked(name: &str, fault: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
-    if fimbria_testing::is_child() {
-        let chosen = Selection::AllGpus.choose(&list()).expect("the card");
-        let options = DeviceOptions { memory_limit: Some(BUDGET), ..DeviceOptions::default() };
-        work(&Device::open(&chosen[0], &options).expect("the card opens"));
-        return None;
-    }
-    let (_driver, path) = fimbria_testing::null_gpu()?;
-    let log = Log(std::env::temp_dir().join(format!("fimbria-{name}-{}", std::process::id())));
-    std::fs::create_dir_all(&log.0).unwrap();
-    fimbria_testing::in_child(&[
-        ("LD_LIBRARY_PATH", &path),
-        ("NULL_GPU_FAULT", fault),
-        ("NULL_GPU_LOG", log.0.to_str().unwrap()),
-        ("NULL_GPU_KERNEL_MS", &format!("{}", 1e3 * KERNEL_SECONDS)),
-    ]);
-    Some(calls(&log.0))
+    let options = DeviceOptions { memory_limit: Some(BUDGET), ..DeviceOptions::default() };
+    fimbria_testing::asked(name, fault, KERNEL_SECONDS, &options, work)
 }
 
 /// A kernel that the card does nothing for.

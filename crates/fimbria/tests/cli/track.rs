@@ -512,3 +512,52 @@ fn streamlines_are_written_in_every_format_there_is() {
         assert_eq!(Tractogram::read(path).unwrap().streamlines.len(), 2);
     }
 }
+
+/// Samples of every device, and of the threads, by the record of a command.
+fn shares(folder: &Folder, record: &str) -> (Vec<u64>, u64) {
+    let record = folder.json(record);
+    let stages = record["stages"].as_array().unwrap();
+    let counts = stages.iter().find_map(|stage| {
+        stage["counts"].as_object().filter(|counts| counts.contains_key("samples_on_cpu"))
+    });
+    let counts = counts.unwrap_or_else(|| panic!("nobody made samples: {record}"));
+    let all = counts.iter().filter(|(name, _)| name.starts_with("samples_on_"));
+    let (cpu, devices): (Vec<_>, Vec<_>) = all.partition(|(name, _)| *name == "samples_on_cpu");
+    let of = |(_, samples): (&String, &serde_json::Value)| samples.as_u64().unwrap();
+    let shares: Vec<u64> = devices.into_iter().map(of).collect();
+    let cpu = of(cpu[0]);
+    assert_eq!(shares.iter().sum::<u64>() + cpu, counts["samples"].as_u64().unwrap());
+    (shares, cpu)
+}
+
+#[test]
+fn devices_share_the_samples_and_the_record_says_who_made_how_many() {
+    let folder = with_samples();
+    if fimbria_testing::opencl_device().is_none() {
+        return;
+    }
+    let fsl =
+        "probtrackx2 -x bpx/nodif_brain_mask -s bpx/merged -m bpx/nodif_brain_mask --opd -P 400";
+    let track = "track bpx --seeds bpx/nodif_brain_mask.nii.gz -n 400";
+    for (line, out) in [(fsl, "--dir="), (track, "-o ")] {
+        folder.done(&format!("{line} --device cpu {out}threads"));
+        let mut command = folder.command(&format!("{line} --device opencl:0,1 {out}devices"));
+        command.env("POCL_DEVICES", "pthread pthread");
+        let ran = crate::util::Ran::of(&command.output().unwrap());
+        assert_eq!(ran.code, Some(0), "`{line}`: {}", ran.stderr);
+        let (shares, cpu) = shares(&folder, "devices/run.json");
+        let even = shares.iter().sum::<u64>() / 2;
+        assert_eq!((shares.len(), cpu), (2, 0));
+        // Launches are as many as keep one from waiting for the other, and each takes the next.
+        assert!(shares.iter().all(|share| share.abs_diff(even) <= even / 2), "{shares:?}");
+        let [mut found, mut expected] =
+            ["devices", "threads"].map(|out| crate::bids::contents(&folder.join(out)));
+        for all in [&mut found, &mut expected] {
+            all.retain(|name, _| !name.ends_with("run.json") && !name.ends_with("probtrackx.log"));
+        }
+        assert!(found == expected, "`{line}`");
+        for out in ["devices", "threads"] {
+            fs::remove_dir_all(folder.join(out)).unwrap();
+        }
+    }
+}

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
-    Collect, Counts, Deal, Field, Judgement, Needs, NetworkMatrix, Points, Region, Rules, Sample,
-    Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
+    Collect, Counts, Deal, Field, Judgement, Met, Needs, NetworkMatrix, Points, Region, Rules,
+    Sample, Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
 use super::inputs::SeedSpace;
@@ -187,13 +188,15 @@ impl Job<'_> {
     fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
         let seeds = &self.seed_set.seeds;
         let mut saved = String::new();
+        let mut shares = Shares::none(log.session().on.devices.len());
         // One stream of numbers for all points.
         let mut sequence = self.options.sequence;
         let mut total: Option<Tally<'_>> = None;
         if self.options.simple {
             // A map for each point.
             for (index, typed) in self.seed_set.typed.iter().enumerate() {
-                let tally = self.track(&seeds[index..=index], log, &mut sequence, &mut saved)?;
+                let seed = &seeds[index..=index];
+                let tally = self.track(seed, log, &mut sequence, &mut saved, &mut shares)?;
                 let name = format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
                 // The map of a point that comes again is that of the last time, as FSL's.
                 if !self.seed_set.typed[index + 1..].contains(typed) {
@@ -205,13 +208,16 @@ impl Job<'_> {
                 }
             }
         } else {
-            total = Some(self.track(seeds, log, &mut sequence, &mut saved)?);
+            total = Some(self.track(seeds, log, &mut sequence, &mut saved, &mut shares)?);
         }
         if self.options.save_paths {
             out.write("saved_paths.txt", saved.as_bytes())?;
         }
         let Some(total) = total else { return Ok(()) };
         count(&total, log);
+        if sequence.is_none() {
+            log.count_shares_of("samples", &shares);
+        }
         if total.kept.iter().sum::<u64>() == 0 {
             log.warn(Page::Tracking, "no sample was kept: see in run.json why they ended");
         }
@@ -244,6 +250,7 @@ impl Job<'_> {
         log: &Logbook<'_>,
         sequence: &mut Option<Sequence>,
         saved: &mut String,
+        shares: &mut Shares,
     ) -> Result<Tally<'t>, Probtrackx2Error> {
         let options = self.options;
         let new = || {
@@ -271,17 +278,15 @@ impl Job<'_> {
                 saved.push_str(&counted.end_block());
                 vec![counted]
             }
-            None => track_on(
-                &tracking,
-                log.session().on,
-                Deal::default(),
-                log,
-                new,
-                |block: String| {
+            None => {
+                let on = log.session().on;
+                let made = track_on(&tracking, on, Deal::default(), log, new, |block: String| {
                     saved.push_str(&block);
                     Ok::<(), Probtrackx2Error>(())
-                },
-            )?,
+                })?;
+                shares.add(&made.shares);
+                made.collectors
+            }
         };
         let mut tallies = counted.into_iter().map(|counted| counted.tally);
         let mut sum = tallies.next().unwrap_or_else(|| new().tally);
@@ -324,6 +329,10 @@ impl Collect for Counted<'_> {
 
     fn counted(&mut self, counts: &Counts) {
         self.tally.add_counts(counts);
+    }
+
+    fn met(&mut self, met: &Met<'_>) {
+        self.tally.add_met(met);
     }
 
     fn counted_sample(&mut self, sample: &Sample<'_>) {

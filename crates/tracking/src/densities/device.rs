@@ -101,7 +101,7 @@ impl DensityPlan {
 /// Densities on a device, and the kernel that follows them.
 pub(crate) struct Follower {
     follow: Kernel,
-    gather: Gather,
+    gather: Gather<[f32; 3]>,
     slot_plus_1: Buffer<u32>,
     forms: Buffer<f32>,
     half_points: usize,
@@ -188,7 +188,7 @@ impl Follower {
         }
         let mut all = Vec::new();
         // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `follow` has written.
-        unsafe { self.gather.read(device, &points, n, &firsts, &mut all)? };
+        unsafe { self.gather.read(device, &[(&points).into()], n, &firsts, &mut all)? };
         Ok(Halves { points: all, firsts, reasons: reasons.to_vec()? })
     }
 }

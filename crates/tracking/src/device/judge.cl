@@ -32,16 +32,30 @@ DEVICE_FN vec3 to_samples(vec3 v) { return v; }
 DEVICE_FN vec3 from_samples(vec3 v) { return v; }
 #endif
 
-/* The voxel of the seed space that holds a point plus 1, by radiological index; 0 outside the grid. */
-DEVICE_FN u32 seed_voxel_plus_1(vec3 pos) {
-    pos = from_samples(pos);
+/* The voxel of a grid that holds a point plus 1, by radiological index; 0 outside the grid. */
+DEVICE_FN u32 voxel_plus_1_of(vec3 pos, u32 nx, u32 ny, u32 nz) {
     /* Left of the first voxel it is negative, and as unsigned far beyond the last. */
     u32 i = (u32)I32_OF_F32(FLOOR(pos.x + 0.5f));
     u32 j = (u32)I32_OF_F32(FLOOR(pos.y + 0.5f));
     u32 k = (u32)I32_OF_F32(FLOOR(pos.z + 0.5f));
-    if (i >= SEED_NX || j >= SEED_NY || k >= SEED_NZ) return 0u;
-    return i + SEED_NX * (j + SEED_NY * k) + 1u;
+    if (i >= nx || j >= ny || k >= nz) return 0u;
+    return i + nx * (j + ny * k) + 1u;
 }
+
+#if PLACES_ELSEWHERE
+CONSTANT_TABLE f32 TO_PLACES[12] = {TO_PLACES_ROWS};
+
+/* The same on the other grid, of a point of the seed space. */
+DEVICE_FN u32 voxel_elsewhere_plus_1(vec3 v) {
+    vec3 to = v;
+#if PLACES_TRANSFORMED
+    to.x = TO_PLACES[0] * v.x + TO_PLACES[1] * v.y + TO_PLACES[2] * v.z + TO_PLACES[3];
+    to.y = TO_PLACES[4] * v.x + TO_PLACES[5] * v.y + TO_PLACES[6] * v.z + TO_PLACES[7];
+    to.z = TO_PLACES[8] * v.x + TO_PLACES[9] * v.y + TO_PLACES[10] * v.z + TO_PLACES[11];
+#endif
+    return voxel_plus_1_of(to, PLACES_NX, PLACES_NY, PLACES_NZ);
+}
+#endif
 
 DEVICE_FN u32 label(GLOBAL const u32 *labels, u32 voxel_plus_1, u32 word) {
     return voxel_plus_1 == 0u ? 0u : labels[(u64)(voxel_plus_1 - 1u) * LABEL_WORDS + word];

@@ -1,8 +1,9 @@
 //! Streamlines on a device: one sample per item, the oracle's operations and so its bits.
 //!
-//! Samples, seeds and regions are on the device once. A launch makes streamlines, which regions and the loop check
+//! Samples, seeds and regions are on the device once, for launches on any of its queues. A launch makes streamlines, which regions and the loop check
 //! end on the way, and judges them; a second kernel counts those that are kept. What comes back is how
-//! they ended, the counts, and points only of those that somebody asks for. Points stand beside those
+//! they ended, the counts, of each that is kept the voxels with places that it meets where a matrix is made of them,
+//! and points only of those that somebody asks for. Points stand beside those
 //! of neighbouring items, so that items that move together write together; before they are handed back they
 //! are moved together, so that the host sees no unused room. Counts are of one launch: one that fails
 //! leaves nothing behind.
@@ -12,11 +13,13 @@
 
 mod gather;
 mod labels;
+mod places;
 mod plan;
 mod source;
 mod work;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Launch};
 
@@ -28,6 +31,7 @@ pub(crate) use work::{Work, can_judge};
 
 use crate::EndReason;
 use crate::counts::{Counts, Joined};
+use crate::met::{Met, Passage};
 use crate::needs::Points;
 
 /// What a launch has made.
@@ -42,6 +46,10 @@ pub(crate) struct Made {
     firsts: Vec<u64>,
     /// Of each region of the network the steps to it of every item, 0 where it is not reached.
     network: Vec<u32>,
+    /// Voxels with places that every item has met, on the grid of the seeds, then on another; more than there are.
+    met: Vec<Passage>,
+    /// Where those of item `i` on grid `g` start: at `[g * n + i]`, and one more.
+    met_firsts: Vec<u64>,
     /// What was counted.
     pub(crate) counts: Counts,
 }
@@ -57,6 +65,18 @@ impl Made {
             Some(ends) => &self.points[ends[0] as usize..ends[1] as usize],
             None => &[],
         }
+    }
+
+    /// What an item, which is of a seed, has met.
+    pub(crate) fn met(&self, seed_index: usize, item: usize) -> Met<'_> {
+        let of = |grid: usize| match self.met_firsts.get(grid * self.n + item..) {
+            Some([begin, end, ..]) => &self.met[*begin as usize..*end as usize],
+            _ => &[],
+        };
+        let kept = self.kept(item);
+        let points = |half: usize| if kept[half] { self.ends[half * self.n + item] } else { 0 };
+        let n_points = (points(0) + points(1)) as usize;
+        Met { seed_index, n_points, visits: of(0), elsewhere: of(1) }
     }
 
     /// Why it ended.
@@ -83,21 +103,22 @@ struct Room {
     starts: Option<Buffer<f32>>,
     points: Option<Buffer<f32>>,
     runs: Option<Buffer<u32>>,
+    runs_elsewhere: Option<Buffer<u32>>,
     blocks: Option<Buffer<u32>>,
     ends: Option<Buffer<u32>>,
     kept: Option<Buffer<u32>>,
     network: Option<Buffer<u32>>,
     visits: Option<Buffer<u32>>,
+    tables: Option<Buffer<u32>>,
     joined: Option<Buffer<u32>>,
     reached: Option<Buffer<u32>>,
+    products: Option<Buffer<u32>>,
+    met: Option<Buffer<u32>>,
+    returns: Option<Buffer<u32>>,
 }
 
-/// The tracker of one job on one device.
-pub(crate) struct DeviceTracker {
-    device: Device,
-    track: Kernel,
-    count: Kernel,
-    gather: Gather,
+/// What every launch of a job reads on one device, and none writes.
+pub(crate) struct Given {
     slot_plus_1: Buffer<u32>,
     sticks: Vec<Buffer<u32>>,
     /// Keys, then regions.
@@ -105,31 +126,27 @@ pub(crate) struct DeviceTracker {
     /// Of seeds, where the device draws starts.
     places: Buffer<f32>,
     labels: Buffer<u32>,
-    room: Room,
-    made: Made,
+    /// Of the grid of the seeds, and of another.
+    places_at: [Buffer<u32>; 2],
 }
 
-impl DeviceTracker {
-    /// Puts a job on a device.
+impl Given {
+    /// Puts a job on a device, for kernels of any queue of it.
     ///
     /// # Errors
-    /// Where the device has no memory for it or refuses the kernel.
+    /// Where the device has no memory for it.
     pub(crate) fn new(
         device: &Device,
         work: &Work<'_>,
         plan: &MemoryPlan,
     ) -> Result<Self, DeviceError> {
         let (field, seeds) = (work.tracking.field, work.tracking.seeds);
-        let source = source(work, plan);
         let per_part = plan.slots_per_part * field.n_samples() * field.n_fibres();
         let parts = field.sticks().chunks(per_part.max(1));
         let keys = seeds.iter().map(|seed| seed.key).chain(seeds.iter().map(|seed| seed.region));
         let labels = work.regions.as_ref().map_or(&[][..], |bits| &bits.values);
-        Ok(Self {
-            device: device.clone(),
-            track: device.kernel(&source, "track")?,
-            count: device.kernel(&source, "count")?,
-            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
+        let marks = |at: usize| work.places.as_ref().map_or(&[][..], |places| &places.marks[at]);
+        let given = Self {
             slot_plus_1: device.upload(field.slots())?,
             sticks: parts
                 .map(|part| device.upload(bytemuck::cast_slice(part)))
@@ -137,6 +154,47 @@ impl DeviceTracker {
             seeds: device.upload(&keys.collect::<Vec<_>>())?,
             places: device.upload(&by_axis(seeds.iter().map(|seed| seed.pos)))?,
             labels: device.upload(labels)?,
+            places_at: [device.upload(marks(0))?, device.upload(marks(1))?],
+        };
+        // Other queues do not wait for this one.
+        device.synchronize()?;
+        Ok(given)
+    }
+}
+
+/// The tracker of one job on one queue of a device.
+pub(crate) struct DeviceTracker {
+    device: Device,
+    track: Kernel,
+    count: Kernel,
+    gather: Gather<[f32; 3]>,
+    pack: Gather<Passage>,
+    counted_at_once: usize,
+    given: Arc<Given>,
+    room: Room,
+    made: Made,
+}
+
+impl DeviceTracker {
+    /// For a queue of the device that a job was given to.
+    ///
+    /// # Errors
+    /// Where the device refuses the kernel.
+    pub(crate) fn new(
+        device: &Device,
+        given: Arc<Given>,
+        work: &Work<'_>,
+        plan: &MemoryPlan,
+    ) -> Result<Self, DeviceError> {
+        let source = source(work, plan);
+        Ok(Self {
+            device: device.clone(),
+            track: device.kernel(&source, "track")?,
+            count: device.kernel(&source, "count")?,
+            gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
+            pack: Gather::new(device.kernel(&source, "pack")?, plan.met_per_read),
+            counted_at_once: plan.counted_at_once,
+            given,
             room: Room::default(),
             made: Made::default(),
         })
@@ -168,6 +226,9 @@ impl DeviceTracker {
         if work.counts.is_some() {
             add_up(made, work, samples);
         }
+        if work.places.is_some() {
+            self.hand_back_met(n)?;
+        }
         self.hand_back(work, n)?;
         Ok(&self.made)
     }
@@ -188,14 +249,16 @@ impl DeviceTracker {
                 buffer.write(0, &by_axis(starts.iter().copied()))?;
                 &*buffer
             }
-            false => &self.places,
+            false => &self.given.places,
         };
         let of_points = if work.points == Points::None { 0 } else { 6 * half * n };
         let of_blocks = if work.tracking.propagation.loop_check { 4 * half * n } else { 0 };
         let points = grown(&mut room.points, device, of_points)?;
         let runs = grown(&mut room.runs, device, 2 * half * work.run_words() * n)?;
+        let of_elsewhere = 2 * half * work.run_words_elsewhere() * n;
+        let runs_elsewhere = grown(&mut room.runs_elsewhere, device, of_elsewhere)?;
         let blocks = grown(&mut room.blocks, device, of_blocks)?;
-        let ends = grown(&mut room.ends, device, 6 * n)?;
+        let ends = grown(&mut room.ends, device, 8 * n)?;
         let kept = grown(&mut room.kept, device, 1 + n)?;
         let network = grown(&mut room.network, device, work.n_network() * n)?;
         ends.fill_zero()?;
@@ -204,23 +267,24 @@ impl DeviceTracker {
             (n as u64).into(),
             samples.start.into(),
             work.tracking.rng_seed.into(),
-            (&self.slot_plus_1).into(),
-            (&self.seeds).into(),
+            (&self.given.slot_plus_1).into(),
+            (&self.given.seeds).into(),
             starts_at.into(),
-            (&self.labels).into(),
+            (&self.given.labels).into(),
             points.into(),
             runs.into(),
+            runs_elsewhere.into(),
             blocks.into(),
             ends.into(),
             kept.into(),
             network.into(),
         ];
-        arguments.extend(self.sticks.iter().map(Argument::from));
+        arguments.extend(self.given.sticks.iter().map(Argument::from));
         // SAFETY: the kernel's parameters. Seeds, their places and the bits of regions are those of the work, the
         // slots and the parts of the sticks those of its field and of the plan, that the kernel was
         // specialised for; starts, where they are given, have three numbers for every item. What is
         // written has room for two halves of the longest of every item: points and runs for each
-        // point, blocks for each point of one half, six ends, those that are kept and their number, and
+        // point, blocks for each point of one half, eight ends, those that are kept and their number, and
         // each region of the network.
         unsafe { self.track.launch(Launch::items(n), &arguments) }
     }
@@ -230,41 +294,82 @@ impl DeviceTracker {
         let (room, device) = (&mut self.room, &self.device);
         let (seeds, n_voxels) = (work.seeds_of(samples.clone()), work.tracking.space.grid().len());
         let n_reached = work.n_targets() * seeds.len();
+        let n_items = n.min(self.counted_at_once);
+        let tables = grown(&mut room.tables, device, work.table_slots() * n_items)?;
         let visits = grown(&mut room.visits, device, work.visit_words())?;
         let joined = grown(&mut room.joined, device, work.network_words())?;
         let reached = grown(&mut room.reached, device, 3 * n_reached)?;
-        for sums in [&mut *visits, &mut *joined, &mut *reached] {
+        let products = grown(&mut room.products, device, work.product_words())?;
+        let of_places = if work.places.is_some() { n } else { 0 };
+        let met = grown(&mut room.met, device, 2 * of_places)?;
+        let returns = grown(&mut room.returns, device, of_places)?;
+        for sums in
+            [&mut *visits, &mut *joined, &mut *reached, &mut *products, &mut *met, &mut *returns]
+        {
             sums.fill_zero()?;
         }
-        let (Some(runs), Some(ends), Some(kept), Some(network)) =
-            (&room.runs, &room.ends, &room.kept, &room.network)
+        let (Some(runs), Some(runs_elsewhere), Some(ends), Some(kept), Some(network)) =
+            (&room.runs, &room.runs_elsewhere, &room.ends, &room.kept, &room.network)
         else {
             return Ok(());
         };
-        let arguments: [Argument; 12] = [
+        let [places, places_elsewhere] = &self.given.places_at;
+        let arguments: [Argument; 20] = [
             (n as u64).into(),
+            (n_items as u64).into(),
             samples.start.into(),
             (seeds.len() as u64).into(),
-            (&self.seeds).into(),
-            (&self.labels).into(),
+            (&self.given.seeds).into(),
+            (&self.given.labels).into(),
+            places.into(),
+            places_elsewhere.into(),
             runs.into(),
+            runs_elsewhere.into(),
             ends.into(),
             kept.into(),
             network.into(),
+            tables.into(),
             (&mut *visits).into(),
+            (&mut *products).into(),
             (&mut *joined).into(),
             (&mut *reached).into(),
+            met.into(),
+            returns.into(),
         ];
         // SAFETY: the kernel's parameters. Runs, ends, kept items and the network are what `track` has written for
-        // `n` items; visits have the words of every voxel, pairs those of all regions of the network, and
-        // targets those of all seeds of these samples.
-        unsafe { self.count.launch(Launch::items(n), &arguments)? };
+        // `n` items; tables have the slots of the most runs for each of `n_items`; visits and products have the words of every voxel, pairs those of all regions of the
+        // network, and targets those of all seeds of these samples; bits of places are those of the work; met ones
+        // have two numbers of every item, returns one.
+        unsafe { self.count.launch(Launch::items(n_items), &arguments)? };
         let counts = &mut self.made.counts;
         counts.seeds = seeds;
         read_joined(visits, n_voxels, work.visit_words(), &mut counts.visits)?;
         let n_pairs = work.network_words() / 3;
         read_joined(joined, n_pairs, 3 * n_pairs, &mut counts.network)?;
+        read(products, work.product_words(), &mut counts.products)?;
         read_joined(reached, n_reached, 3 * n_reached, &mut counts.targets)
+    }
+
+    /// Reads which places were met.
+    fn hand_back_met(&mut self, n: usize) -> Result<(), DeviceError> {
+        let Made { met, met_firsts, .. } = &mut self.made;
+        let Room { runs, runs_elsewhere, ends, met: counts, returns, .. } = &self.room;
+        let (Some(runs), Some(elsewhere), Some(ends)) = (runs, runs_elsewhere, ends) else {
+            return Ok(());
+        };
+        let (Some(counts), Some(returns)) = (counts, returns) else { return Ok(()) };
+        let mut n_met = Vec::new();
+        read(counts, 2 * n, &mut n_met)?;
+        met_firsts.clear();
+        met_firsts.push(0);
+        met_firsts.extend(n_met.iter().scan(0, |sum, count| {
+            *sum += u64::from(*count);
+            Some(*sum)
+        }));
+        let from = [runs.into(), elsewhere.into(), ends.into(), returns.into()];
+        // SAFETY: `pack` is the kernel of that name, and how many each item has met on either grid is what `count`
+        // has written.
+        unsafe { self.pack.read(&self.device, &from, n, met_firsts, met) }
     }
 
     /// Reads the points that are asked for.
@@ -282,7 +387,7 @@ impl DeviceTracker {
             Some(*sum)
         }));
         // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `track` has written.
-        unsafe { self.gather.read(&self.device, from, n, firsts, points) }
+        unsafe { self.gather.read(&self.device, &[from.into()], n, firsts, points) }
     }
 }
 

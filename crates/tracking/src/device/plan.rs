@@ -13,6 +13,12 @@ pub(crate) struct MemoryPlan {
     pub(crate) samples_per_launch: u64,
     /// Points that are handed back at a time.
     pub(crate) points_per_read: usize,
+    /// Places that are handed back at a time.
+    pub(crate) met_per_read: usize,
+    /// Streamlines that are counted at a time at most.
+    pub(crate) counted_at_once: usize,
+    /// Launches at a time.
+    pub(crate) in_hand: usize,
 }
 
 /// Bytes that a job takes beside its field.
@@ -20,12 +26,18 @@ pub(crate) struct MemoryPlan {
 pub(crate) struct Load {
     /// From first to last, by buffer.
     pub(crate) fixed: [u64; 5],
-    /// Of a launch, however many samples it makes.
+    /// Of a launch, however many samples it makes, by buffer.
+    pub(crate) of_launch: [u64; 3],
+    /// Beside what its samples take of one buffer.
     pub(crate) of_edges: u64,
+    /// Of each sample that is counted at a time, 0 where that needs no table.
+    pub(crate) table: u64,
     /// Of each sample of a launch, by buffer.
-    pub(crate) per_sample: [u64; 6],
+    pub(crate) per_sample: [u64; 8],
     /// Points are handed back.
     pub(crate) reads_points: bool,
+    /// Places that are met are handed back.
+    pub(crate) reads_met: bool,
 }
 
 /// There is not enough memory.
@@ -44,16 +56,20 @@ pub(crate) struct Shortage {
 
 /// Bytes of a point.
 const POINT: u64 = 12;
+/// Bytes of a place that is met.
+const MET: u64 = 8;
 /// Bytes of a packed stick.
 const STICK: u64 = 8;
 /// Buffers of sticks that a kernel can choose between.
 const MAX_PARTS: usize = 16;
 /// Points handed back at a time, where memory allows: 192 MB.
 const POINTS_PER_READ: u64 = 1 << 24;
+/// Streamlines counted at a time, where memory allows: enough to fill a large card.
+const COUNTED_AT_ONCE: u64 = 1 << 15;
 
 impl MemoryPlan {
     /// For `available` bytes in buffers of `largest_buffer` bytes at most, where a half has `half_points` points at
-    /// most.
+    /// most, and so many launches have memory at a time.
     ///
     /// # Errors
     /// Where the field or a single sample does not fit.
@@ -61,15 +77,18 @@ impl MemoryPlan {
         field: FieldSize,
         half_points: u32,
         load: &Load,
+        in_hand: usize,
         available: u64,
         largest_buffer: u64,
     ) -> Result<Self, Shortage> {
         let per_slot = field.sticks_per_slot as u64 * STICK;
         let sticks = field.slots as u64 * per_slot;
         let slots = 4 * field.padded_voxels as u64;
-        let fixed = slots + sticks + load.fixed.iter().sum::<u64>() + load.of_edges;
+        let fixed = slots + sticks + load.fixed.iter().sum::<u64>();
+        let of_launch = load.of_launch.iter().sum::<u64>() + load.of_edges;
         let per_sample = load.per_sample.iter().sum::<u64>();
-        let shortage = Shortage { field: fixed, sample: per_sample, available, largest_buffer };
+        let shortage =
+            Shortage { field: fixed + of_launch, sample: per_sample, available, largest_buffer };
 
         let slots_per_part = largest_buffer / per_slot.max(1);
         if slots_per_part == 0 {
@@ -80,17 +99,35 @@ impl MemoryPlan {
         let parts = field.slots.div_ceil(slots_per_part).max(1);
 
         // What is rounded up, and counted with one more.
-        let mut free = available.saturating_sub(fixed + 256);
-        let mut points_per_read = 0;
-        if load.reads_points {
-            let points = 2 * u64::from(half_points);
-            points_per_read = (free / (8 * POINT)).clamp(points, POINTS_PER_READ.max(points));
-            free = free.saturating_sub(points_per_read * POINT);
+        let of_all_launches = available.saturating_sub(fixed);
+        let mut free = (of_all_launches / in_hand as u64).saturating_sub(of_launch + 256);
+        // The longest list must fit: a run for each point, and a return.
+        let longest = 2 * u64::from(half_points) + 1;
+        let mut per_read = |reads: bool, bytes: u64| {
+            if !reads {
+                return 0;
+            }
+            let n = (free / (8 * bytes)).clamp(longest, POINTS_PER_READ.max(longest));
+            free = free.saturating_sub(n * bytes);
+            n as usize
+        };
+        let points_per_read = per_read(load.reads_points, POINT);
+        let met_per_read = per_read(load.reads_met, MET);
+        let mut counted_at_once = u64::MAX;
+        if load.table > 0 {
+            let most = (free / (8 * load.table)).min(largest_buffer / load.table);
+            counted_at_once = most.clamp(1, COUNTED_AT_ONCE);
+            free = free.saturating_sub(counted_at_once * load.table);
         }
         let largest_of_sample = load.per_sample.iter().copied().max().unwrap_or(0);
         let room = largest_buffer.saturating_sub(load.of_edges);
         let samples = (free / per_sample.max(1)).min(room / largest_of_sample.max(1));
-        let is_too_large = load.fixed.iter().chain([&slots]).any(|bytes| *bytes > largest_buffer);
+        let is_too_large = load
+            .fixed
+            .iter()
+            .chain(&load.of_launch)
+            .chain([&slots, &load.table])
+            .any(|bytes| *bytes > largest_buffer);
         if samples == 0 || parts > MAX_PARTS || is_too_large {
             return Err(shortage);
         }
@@ -98,7 +135,10 @@ impl MemoryPlan {
             parts,
             slots_per_part,
             samples_per_launch: samples,
-            points_per_read: points_per_read as usize,
+            points_per_read,
+            met_per_read,
+            in_hand,
+            counted_at_once: usize::try_from(counted_at_once).unwrap_or(usize::MAX),
         })
     }
 }
@@ -117,10 +157,23 @@ mod tests {
     /// Streamlines of 2000 points: all points handed back, or visits counted; with a check for loops.
     fn loads() -> [Load; 2] {
         let visits = 4 * 256 * 271 * 102;
-        let plain = Load { fixed: [0; 5], of_edges: 0, per_sample: [0; 6], reads_points: false };
+        let plain = Load {
+            fixed: [0; 5],
+            of_launch: [0; 3],
+            of_edges: 0,
+            table: 0,
+            per_sample: [0; 8],
+            reads_points: false,
+            reads_met: false,
+        };
         [
-            Load { per_sample: [24_000, 0, 16_000, 0, 0, 44], reads_points: true, ..plain },
-            Load { fixed: [0, 0, 0, visits, 0], per_sample: [0, 8000, 16_000, 0, 0, 44], ..plain },
+            Load { per_sample: [24_000, 0, 0, 16_000, 0, 0, 44, 0], reads_points: true, ..plain },
+            Load {
+                of_launch: [visits, 0, 0],
+                table: 4 * 4096,
+                per_sample: [0, 8000, 0, 16_000, 0, 0, 44, 0],
+                ..plain
+            },
         ]
     }
 
@@ -129,16 +182,20 @@ mod tests {
         // 80 % of the memory is used, and no buffer may take more than a quarter of it.
         let (available, largest) = (4 * GIB * 8 / 10, GIB);
         for load in loads() {
-            let plan = MemoryPlan::new(of_the_paper(), 1000, &load, available, largest).unwrap();
+            let plan = MemoryPlan::new(of_the_paper(), 1000, &load, 2, available, largest).unwrap();
             assert_eq!(plan.parts, 2);
             assert!(plan.slots_per_part as u64 * 800 <= largest);
             // The paper's own program had room for some thousand particles there.
-            assert!(plan.samples_per_launch >= 20_000, "{plan:?}");
-            let launch = plan.samples_per_launch * load.per_sample.iter().sum::<u64>();
-            let fixed = 4 * 258 * 273 * 104 + 1_600_000_000 + load.fixed.iter().sum::<u64>();
+            assert!(plan.samples_per_launch >= 10_000, "{plan:?}");
+            let launch = plan.samples_per_launch * load.per_sample.iter().sum::<u64>()
+                + load.of_launch.iter().sum::<u64>();
+            let fixed = 4 * 258 * 273 * 104 + 1_600_000_000;
             let read = plan.points_per_read as u64 * POINT;
             assert_eq!(read > 0, load.reads_points);
-            assert!(fixed + launch + read <= available, "{plan:?}");
+            let tables = if load.table > 0 { plan.counted_at_once as u64 * load.table } else { 0 };
+            assert!(fixed + 2 * (launch + read + tables) <= available, "{plan:?}");
+            // As many as the cards with so little memory have threads.
+            assert!(plan.counted_at_once >= 5_000 && tables <= largest, "{plan:?}");
             let largest_of_sample = *load.per_sample.iter().max().unwrap();
             assert!(plan.samples_per_launch * largest_of_sample <= largest, "{plan:?}");
         }
@@ -147,8 +204,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_a_shortage() {
         let [load, _] = loads();
-        let shortage = MemoryPlan::new(of_the_paper(), 1000, &load, GIB, GIB).unwrap_err();
+        let shortage = MemoryPlan::new(of_the_paper(), 1000, &load, 1, GIB, GIB).unwrap_err();
         assert!(shortage.to_string().contains("of 1024 MB that may be used"), "{shortage}");
-        assert!(MemoryPlan::new(of_the_paper(), 1000, &load, 16 * GIB, 64).is_err());
+        assert!(MemoryPlan::new(of_the_paper(), 1000, &load, 1, 16 * GIB, 64).is_err());
     }
 }

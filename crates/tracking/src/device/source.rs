@@ -5,11 +5,12 @@ use fimbria_compute::{math, philox};
 
 use super::labels::{RegionBits, WORD};
 use super::plan::MemoryPlan;
-use super::work::Work;
+use super::work::{LOOK_BACK, Work};
 use crate::draws::stream;
 use crate::field::floor;
 use crate::needs::Points;
 use crate::oracle::scale;
+use crate::tally::PRODUCT_UNITS;
 use crate::tracking::{JITTER_TRIALS, Tracking};
 use crate::{EndReason, FirstFibre, Judgement, SampleChoice};
 
@@ -30,6 +31,12 @@ pub(crate) fn source(work: &Work<'_>, plan: &MemoryPlan) -> KernelSource {
 
 fn whole(n: usize) -> String {
     format!("{n}u")
+}
+
+/// Rows of an affine.
+fn numbers(rows: [[f32; 4]; 3]) -> String {
+    let numbers = rows.as_flattened().iter().map(|x| format!("{x:e}f"));
+    numbers.collect::<Vec<_>>().join(", ")
 }
 
 /// Where samples are, and how they are read.
@@ -134,10 +141,6 @@ fn of_seeds(mut source: KernelSource, work: &Work<'_>) -> KernelSource {
             .with(format!("SEED_N{name}"), whole(grid.dims[axis]));
     }
     let [forth, back] = space.affines().unwrap_or_default();
-    let rows = |rows: [[f32; 4]; 3]| -> String {
-        let numbers = rows.as_flattened().iter().map(|x| format!("{x:e}f"));
-        numbers.collect::<Vec<_>>().join(", ")
-    };
     source
         .with("N_SEEDS", whole(seeds.len()))
         .with("N_SEED_VOXELS", whole(grid.len()))
@@ -145,8 +148,8 @@ fn of_seeds(mut source: KernelSource, work: &Work<'_>) -> KernelSource {
         .with("HAS_JITTER", u8::from(jitter_mm > 0.0))
         .with_f32("JITTER_MM", jitter_mm)
         .with("ELSEWHERE", u8::from(space.affines().is_some()))
-        .with("TO_SAMPLES_ROWS", rows(forth))
-        .with("FROM_SAMPLES_ROWS", rows(back))
+        .with("TO_SAMPLES_ROWS", numbers(forth))
+        .with("FROM_SAMPLES_ROWS", numbers(back))
 }
 
 /// What decides over them.
@@ -187,8 +190,28 @@ fn of_rules(source: KernelSource, work: &Work<'_>) -> KernelSource {
 fn of_counts(source: KernelSource, work: &Work<'_>) -> KernelSource {
     let (counts, n_targets) = (work.counts, work.n_targets());
     let distances = counts.is_some_and(|counts| counts.distances);
+    let places = work.places.as_ref();
+    let elsewhere = places.and_then(|places| places.elsewhere.as_ref());
+    let rows = elsewhere.and_then(|elsewhere| elsewhere.rows);
+    let [nx, ny, nz] = elsewhere.map_or([1; 3], |elsewhere| elsewhere.dims);
+    let spacing = work.tracking.space.grid().ras_from_vox.spacing();
     source
+        .with("HAS_PLACES", u8::from(places.is_some()))
+        .with("RETURNS", u8::from(places.is_some_and(|places| places.returns)))
+        .with("PLACES_ELSEWHERE", u8::from(elsewhere.is_some()))
+        .with("PLACES_TRANSFORMED", u8::from(rows.is_some()))
+        .with("TO_PLACES_ROWS", numbers(rows.unwrap_or_default()))
+        .with("PLACES_NX", whole(nx))
+        .with("PLACES_NY", whole(ny))
+        .with("PLACES_NZ", whole(nz))
+        .with("COUNT_PRODUCTS", u8::from(work.product_words() > 0))
+        .with("PRODUCT_UNITS", format_args!("{PRODUCT_UNITS:e}"))
+        .with("SEED_SPACING_X_F64", format_args!("{:e}", spacing[0]))
+        .with("SEED_SPACING_Y_F64", format_args!("{:e}", spacing[1]))
+        .with("SEED_SPACING_Z_F64", format_args!("{:e}", spacing[2]))
         .with("KEEP_RUNS", u8::from(counts.is_some()))
+        .with("LOOK_BACK", whole(LOOK_BACK))
+        .with("TABLE_SLOTS", whole(work.table_slots()))
         .with("RUN_WORDS", whole(work.run_words().max(1)))
         .with("COUNT_STEPS", u8::from(work.run_words() > 1))
         .with("COUNT_DISTANCES", u8::from(distances))

@@ -2,7 +2,7 @@
    oracle and the lanes, and so the same bits. The Rust code beside it has the explanations.
 
    points[((side * HALF_POINTS + point) * 3 + axis) * n + item]; ends[word * n + item]: how many points the halves have,
-   why they ended (plus 256 where they are kept), and how many runs they have. The sticks lie in as many
+   why they ended (plus 256 where they are kept), and how many runs they have, on the grid of the seeds and on another. The sticks lie in as many
    buffers as the device's largest one asks for. */
 
 typedef struct {
@@ -207,7 +207,7 @@ DEVICE_FN vec3 jittered(key k, vec3 seed) {
 KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_plus_1,
               GLOBAL const u32 *RESTRICT seeds, GLOBAL const f32 *RESTRICT starts,
               GLOBAL const u32 *RESTRICT labels, GLOBAL f32 *RESTRICT points,
-              GLOBAL u32 *RESTRICT runs, GLOBAL u32 *RESTRICT blocks, GLOBAL u32 *RESTRICT ends,
+              GLOBAL u32 *RESTRICT runs, GLOBAL u32 *RESTRICT runs_elsewhere, GLOBAL u32 *RESTRICT blocks, GLOBAL u32 *RESTRICT ends,
               GLOBAL u32 *RESTRICT kept,
               GLOBAL u32 *RESTRICT network KERNEL_STICKS_PARAMETERS) {
     u64 i = GLOBAL_ID();
@@ -260,6 +260,12 @@ KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_pl
 #if KEEP_RUNS
         u32 n_runs = 0u, run_voxel = 0u;
 #endif
+#if COUNT_PRODUCTS
+        vec3 before = pos;
+#endif
+#if PLACES_ELSEWHERE
+        u32 n_elsewhere = 0u, run_elsewhere = 0u;
+#endif
         u32 reason = slot_plus_1[voxel_place(pos)] == 0u ? OUTSIDE_MASK : 0u;
         u32 point = 0;
         while (reason == 0u) {
@@ -289,7 +295,8 @@ KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_pl
             k.step = side << 31 | point;
             point += 1u;
 #if JUDGES && (HAS_REGIONS || KEEP_RUNS)
-            u32 voxel_plus_1 = seed_voxel_plus_1(pos);
+            vec3 here = from_samples(pos);
+            u32 voxel_plus_1 = voxel_plus_1_of(here, SEED_NX, SEED_NY, SEED_NZ);
             reason = entered(&j, labels, voxel_plus_1, own, network, n, i);
             if (reason == STOP_ON_LEAVING) {
                 point -= 1u;
@@ -301,8 +308,26 @@ KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_pl
                 u64 run = (((u64)side * HALF_POINTS + n_runs) * RUN_WORDS) * n + i;
                 runs[run] = voxel_plus_1;
                 if (RUN_WORDS > 1u) runs[run + n] = point - 1u;
+#if COUNT_PRODUCTS
+                runs[run + 2 * n] = F32_BITS(here.x - before.x);
+                runs[run + 3 * n] = F32_BITS(here.y - before.y);
+                runs[run + 4 * n] = F32_BITS(here.z - before.z);
+#endif
                 run_voxel = voxel_plus_1;
                 n_runs += 1u;
+            }
+#endif
+#if COUNT_PRODUCTS
+            before = here;
+#endif
+#if PLACES_ELSEWHERE
+            u32 elsewhere_plus_1 = voxel_elsewhere_plus_1(here);
+            if (point == 1u || elsewhere_plus_1 != run_elsewhere) {
+                u64 run = (((u64)side * HALF_POINTS + n_elsewhere) * 2u) * n + i;
+                runs_elsewhere[run] = elsewhere_plus_1;
+                runs_elsewhere[run + n] = point - 1u;
+                run_elsewhere = elsewhere_plus_1;
+                n_elsewhere += 1u;
             }
 #endif
             if (reason != 0u) break;
@@ -355,6 +380,9 @@ KERNEL(track)(u64 n, u64 first, u64 rng_seed, GLOBAL const u32 *RESTRICT slot_pl
 #endif
 #if KEEP_RUNS
         ends[(4u + side) * n + i] = n_runs;
+#endif
+#if PLACES_ELSEWHERE
+        ends[(6u + side) * n + i] = n_elsewhere;
 #endif
     }
     u32 keeps = 0u;

@@ -1,31 +1,35 @@
 //! Samples dealt to devices, or where there are none to threads.
 
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::queue::{IN_HAND, queues_of};
 use fimbria_compute::{Backend, Interrupted, Progress};
 use rayon::prelude::*;
 
 use super::handing::Handing;
 use super::rounds::Team;
-use super::serving::{self, Failures};
+use super::serving::{self, Service};
 use super::single::Single;
 use super::threads::Threads;
-use super::{Deal, Tracker as _, lock};
-use crate::device::{DeviceTracker, Made, MemoryPlan, Work};
+use super::{Collected, Deal, Tracker as _, lock};
+use crate::device::{DeviceTracker, Given, Made, MemoryPlan, Work};
 use crate::draws::Keyed;
 use crate::needs::Points;
 use crate::sample::Collect;
 use crate::tracking::{Tracking, jittered};
 
-/// Launches that each of several devices gets at least, where there are blocks for them: with fewer, one that is
-/// slower keeps the others waiting for its last.
+/// Launches that each device gets at least, where there are samples for them: with fewer, one of several that is
+/// slower keeps the others waiting for its last, and a single one has none in hand while the last is stored.
 const LAUNCHES_OF_DEVICE: u64 = 4;
+
+/// Samples that fill a large card: fewer make no launch for the sake of having two in hand.
+const FILLING: u64 = 1 << 16;
 
 /// Launches of a device that are made at a time where streamlines wait for those before them, and where nothing
 /// but counts comes of them.
-const AT_ONCE: [u64; 2] = [2, 64];
+const AT_ONCE: [u64; 2] = [4, 64];
 
 /// How much of a device's memory is used.
 #[derive(Clone, Copy, Debug)]
@@ -45,47 +49,88 @@ impl Memory {
         }
     }
 
+    /// Launches of a device at a time; where its memory is given, one.
+    fn in_hand(self) -> usize {
+        match self {
+            Self::Free => IN_HAND,
+            Self::Of { .. } => 1,
+        }
+    }
+
     /// How many devices have memory for this work.
     fn fit(self, work: &Work<'_>, devices: &[Device]) -> usize {
         let fits = |device: &&Device| {
             let (bytes, largest) = self.of(device);
-            work.plan(bytes, largest).is_ok()
+            work.plan(self.in_hand(), bytes, largest).is_ok()
         };
         devices.iter().filter(fits).count()
     }
 
-    /// Devices that have memory for the field, and how it is used; of the others `progress` is told.
+    /// Devices that have memory for the field, with their numbers, and how it is used; of the others
+    /// `progress` is told.
     fn plans(
         self,
         work: &Work<'_>,
         devices: &[Device],
         progress: &dyn Progress,
-    ) -> Vec<(Device, MemoryPlan)> {
-        let mut plans = Vec::new();
-        for device in devices {
+    ) -> (Vec<usize>, Vec<(Device, MemoryPlan)>) {
+        let (mut numbers, mut plans) = (Vec::new(), Vec::new());
+        for (number, device) in devices.iter().enumerate() {
             let (bytes, largest) = self.of(device);
-            match work.plan(bytes, largest) {
-                Ok(plan) => plans.push((device.clone(), plan)),
+            match work.plan(self.in_hand(), bytes, largest) {
+                Ok(plan) => {
+                    numbers.push(number);
+                    plans.push((device.clone(), plan));
+                }
                 Err(shortage) => {
                     progress.warn(&format!("{} is not used: {shortage}", device.info().name));
                 }
             }
         }
-        plans
+        (numbers, plans)
     }
 }
 
-/// Who makes the samples of a process: its threads or, where there are some, its devices, each of
-/// which keeps the field from the first chunk to the last.
+/// A device with memory for the field, which it keeps from the first chunk to the last.
+struct Hand {
+    plan: MemoryPlan,
+    given: Mutex<Option<Arc<Given>>>,
+    /// Of each queue; each is used by the one host thread that serves it.
+    trackers: Vec<Mutex<Option<DeviceTracker>>>,
+}
+
+impl Hand {
+    /// With so many queues.
+    fn new(plan: MemoryPlan, queues: usize) -> Self {
+        let trackers = (0..queues).map(|_| Mutex::default()).collect();
+        Self { plan, given: Mutex::default(), trackers }
+    }
+
+    /// A tracker for a queue.
+    fn tracker(&self, queue: &Device, work: &Work<'_>) -> Result<DeviceTracker, DeviceError> {
+        let mut given = lock(&self.given);
+        let given = match &mut *given {
+            Some(given) => given,
+            none => none.insert(Arc::new(Given::new(queue, work, &self.plan)?)),
+        };
+        DeviceTracker::new(queue, Arc::clone(given), work, &self.plan)
+    }
+}
+
+/// Who makes the samples of a process: its threads or, where there are some, its devices. Each device has two
+/// launches in hand, with a host thread and a queue for each: what one made is fetched and stored while the other
+/// is made.
 pub(super) struct Crew<'a, C, F> {
     threads: Threads<'a, Tracking<'a>, C, F>,
     work: Work<'a>,
-    plans: Vec<(Device, MemoryPlan)>,
+    hands: Vec<Hand>,
+    /// Of each device.
+    queues: Vec<Vec<Device>>,
     /// Samples that all devices have memory for.
     per_chunk: u64,
-    /// Each is used by the one host thread that serves its device.
-    trackers: Vec<Mutex<Option<DeviceTracker>>>,
-    failures: Failures,
+    service: Service,
+    /// Devices that were given, those that have no memory too.
+    given: usize,
 }
 
 impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
@@ -104,7 +149,8 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         let devices = if tracking.rules.local.is_empty() { on.devices } else { &[] };
         let first = (!devices.is_empty()).then(&new);
         let needs = first.as_ref().map(C::needs);
-        let mut work = Work::new(tracking, needs.as_ref());
+        let has_double = devices.iter().all(|device| device.info().has_f64);
+        let mut work = Work::new(tracking, needs.as_ref(), has_double);
         let points_alone = work.of_points_alone();
         if work.regions.is_some() && memory.fit(&work, devices) < memory.fit(&points_alone, devices)
         {
@@ -113,29 +159,35 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             );
             work = points_alone;
         }
-        let plans = memory.plans(&work, devices, progress);
+        let (numbers, plans) = memory.plans(&work, devices, progress);
         progress.start("tracking", total);
         let threads = Threads::new(tracking, on.workers, progress, deal.block, 0..total, new);
         let threads = first.into_iter().fold(threads, Threads::with);
         let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
-        let for_each = match plans.len() as u64 {
-            0 | 1 => total,
-            several => total.div_ceil(LAUNCHES_OF_DEVICE * several).max(deal.block),
-        };
-        let trackers = plans.iter().map(|_| Mutex::default()).collect();
-        let failures = Failures::none(plans.len());
+        let least = if plans.len() > 1 { deal.block } else { FILLING };
+        let n_launches = LAUNCHES_OF_DEVICE * plans.len().max(1) as u64;
+        let for_each = total.div_ceil(n_launches).max(least);
+        let queues: Vec<_> =
+            plans.iter().map(|(device, plan)| queues_of(device, plan.in_hand)).collect();
+        let hands = plans.into_iter().zip(&queues);
+        let hands = hands.map(|((_, plan), queues)| Hand::new(plan, queues.len())).collect();
+        let (service, given) = (Service::of(numbers), on.devices.len());
         let per_chunk = deal.launch.min(fits).min(for_each).max(1);
-        Self { threads, work, plans, per_chunk, trackers, failures }
+        Self { threads, work, hands, queues, per_chunk, service, given }
     }
 
     /// A chunk on a device; collectors take of it only once all of it is made, so that a device that fails
     /// leaves nothing behind.
-    fn on_device(&self, index: usize, samples: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
-        let (device, plan) = &self.plans[index];
-        let mut tracker = lock(&self.trackers[index]);
+    fn on_device(
+        &self,
+        [device, queue]: [usize; 2],
+        samples: Range<u64>,
+    ) -> Result<Vec<C::Block>, DeviceError> {
+        let hand = &self.hands[device];
+        let mut tracker = lock(&hand.trackers[queue]);
         let tracker = match &mut *tracker {
             Some(tracker) => tracker,
-            none => none.insert(DeviceTracker::new(device, &self.work, plan)?),
+            none => none.insert(hand.tracker(&self.queues[device][queue], &self.work)?),
         };
         let starts =
             if self.work.starts_are_given() { self.starts(samples.clone()) } else { Vec::new() };
@@ -178,10 +230,17 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             });
         }
         let mut blocks = vec![self.threads.collected(|collector| collector.counted(&made.counts))];
-        if self.work.points != Points::None {
+        if self.work.points != Points::None || self.work.places.is_some() {
+            let n_samples = u64::from(tracking.n_samples);
             blocks.extend(self.threads.filled(samples, |block, collector| {
                 let mut handing = Handing::new(tracking, made, first);
                 for at in block {
+                    if self.work.places.is_some() && handing.is_kept(at) {
+                        collector.met(&made.met((at / n_samples) as usize, (at - first) as usize));
+                    }
+                    if self.work.points == Points::None {
+                        continue;
+                    }
                     if self.work.points == Points::All || handing.is_kept(at) {
                         handing.sample(at, &mut |sample| collector.counted_sample(sample));
                     }
@@ -202,33 +261,38 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.plans.is_empty() { self.threads.unit() } else { self.per_chunk }
+        if self.hands.is_empty() { self.threads.block } else { self.per_chunk }
     }
 
     fn at_once(&self) -> u64 {
-        if self.plans.is_empty() {
+        if self.hands.is_empty() {
             return self.threads.at_once();
         }
         let of_device = AT_ONCE[usize::from(self.work.points == Points::None)];
-        self.per_chunk.saturating_mul(of_device * self.plans.len() as u64)
+        self.per_chunk.saturating_mul(of_device * self.hands.len() as u64)
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
-        if self.plans.is_empty() {
+        self.service.begin(&units);
+        if self.hands.is_empty() {
             return self.threads.make(units);
         }
         serving::make(
-            &self.plans,
-            &self.failures,
+            &self.queues,
+            &self.service,
             units,
             self.per_chunk,
-            |index, samples| self.on_device(index, samples),
+            |place, samples| self.on_device(place, samples),
             |samples| self.threads.made(samples),
             self.progress(),
         )
     }
 
-    fn collectors(self) -> Vec<C> {
-        self.threads.collectors()
+    fn collected(self) -> Collected<C> {
+        let Self { threads, hands, queues, service, given, .. } = self;
+        // Other programs may want the memory while something else is done here.
+        drop(hands);
+        queues.iter().flatten().for_each(Device::give_back);
+        Collected { collectors: threads.collectors(), shares: service.shares(given) }
     }
 }

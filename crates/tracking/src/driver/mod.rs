@@ -13,6 +13,7 @@ mod threads;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 
 use crate::device::can_judge;
@@ -66,10 +67,19 @@ pub struct Deal {
 
 impl Default for Deal {
     /// Blocks few enough to keep all threads busy, and large enough to fill lanes; launches that
-    /// fill a large device many times over.
+    /// fill a large device, of which two are made at a time.
     fn default() -> Self {
-        Self { block: 4096, launch: 1 << 18 }
+        Self { block: 4096, launch: 1 << 17 }
     }
+}
+
+/// What was collected, and who made it.
+#[derive(Debug)]
+pub struct Collected<C> {
+    /// Where it was collected.
+    pub collectors: Vec<C>,
+    /// Samples made by each device that was given, in their order, and by the threads, of this process.
+    pub shares: Shares,
 }
 
 /// Tracks every sample of every seed on the threads of `workers`. Each thread has a collector made
@@ -84,7 +94,8 @@ pub fn track<C: Collect, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    track_on(tracking, Backend::cpu(workers), Deal::default(), progress, new, each)
+    let on = Backend::cpu(workers);
+    Ok(track_on(tracking, on, Deal::default(), progress, new, each)?.collectors)
 }
 
 /// As [`track`] on devices, with the threads for what devices fail at, all of this process. Devices judge and count,
@@ -100,7 +111,7 @@ pub fn track_on<C: Collect, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
     rounds::in_one_process(crew, each)
 }
@@ -110,7 +121,8 @@ pub fn devices_judge(tracking: &Tracking<'_>) -> bool {
     can_judge(tracking)
 }
 
-/// As [`track_on`] with so many bytes of each device, in buffers of no more than `largest`.
+/// As [`track_on`] with so many bytes of each device, in buffers of no more than `largest`, one launch at a
+/// time.
 pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     tracking: &Tracking<'_>,
     on: Backend<'_>,
@@ -118,7 +130,7 @@ pub(crate) fn track_within<C: Collect, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let memory = Memory::Of { bytes, largest };
     let crew = Crew::begin(tracking, on, memory, Deal::default(), progress, new);
     rounds::in_one_process(crew, each)
@@ -137,7 +149,7 @@ pub fn track_among<C: Parcel, E: From<Interrupted> + Send>(
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let crew = Crew::begin(tracking, on, Memory::Free, deal, progress, new);
     rounds::among_processes(crew, on.comm, each)
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use fimbria_compute::comm::Comm;
 use fimbria_compute::{Interrupted, Progress};
 
+use super::Collected;
 use crate::sample::{Collect, Parcel};
 
 /// Who makes the samples of a process.
@@ -25,21 +26,21 @@ pub(super) trait Team<C: Collect> {
     /// Makes every sample of `units`; the blocks of each, in order.
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted>;
 
-    /// Where everything was collected.
-    fn collectors(self) -> Vec<C>;
+    /// Where everything was collected, and who made it.
+    fn collected(self) -> Collected<C>;
 }
 
 /// Lets a team make all samples.
 pub(super) fn in_one_process<C: Collect, E: From<Interrupted>>(
     team: impl Team<C>,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let unit = team.unit();
     for round in pieces(team.all(), team.at_once()) {
         let made = team.make(pieces(round, unit).collect())?;
         made.into_iter().flatten().try_for_each(&mut each)?;
     }
-    Ok(team.collectors())
+    Ok(team.collected())
 }
 
 /// Deals all samples to the teams of all processes. The first hands all blocks to `each`, and holds
@@ -48,7 +49,7 @@ pub(super) fn among_processes<C: Parcel, E: From<Interrupted>>(
     team: impl Team<C>,
     comm: &dyn Comm,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
+) -> Result<Collected<C>, E> {
     let unit = largest(comm, team.unit());
     let each_at_once = largest(comm, team.at_once()).div_ceil(unit).saturating_mul(unit);
     let at_once = each_at_once.saturating_mul(comm.size() as u64);
@@ -73,7 +74,7 @@ pub(super) fn among_processes<C: Parcel, E: From<Interrupted>>(
             }
         }
     }
-    Ok(team.collectors())
+    Ok(team.collected())
 }
 
 /// `samples`, so many at a time.

@@ -1,10 +1,11 @@
 //! Streamlines through densities dealt out; where so many are to be kept, until they are there.
 
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress};
 
 use super::followers::{Crew, Followers};
-use super::rounds;
 use super::threads::Threads;
+use super::{Collected, rounds};
 use crate::densities::{Attempts, DensityTracking};
 use crate::packed::{put, take};
 use crate::sample::{Collect, Parcel, Sample};
@@ -27,6 +28,9 @@ pub struct Selected<C> {
     pub attempts: u64,
     /// Those kept, where so many were to be; as the first process knows them.
     pub kept: Option<u64>,
+    /// Streamlines made by each device that was given, and by the threads, of this process; those of the last round
+    /// that were not wanted too.
+    pub shares: Shares,
 }
 
 /// Tracks through densities on the devices and threads of all processes of `on`, which must be given the same
@@ -52,18 +56,18 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
         progress.start("tracking", all.end);
         let threads = Threads::new(tracking, on.workers, progress, BLOCK, all.clone(), new);
         let crew = Crew { threads, followers: &followers };
-        let collectors = rounds::among_processes(crew, on.comm, each)?;
-        return Ok(Selected { collectors, attempts: all.end, kept: None });
+        let Collected { collectors, shares } = rounds::among_processes(crew, on.comm, each)?;
+        return Ok(Selected { collectors, attempts: all.end, kept: None, shares });
     };
     progress.start("tracking", select);
     let threads: u64 = on.comm.of_each(on.workers.threads() as u64).into_iter().sum();
     let largest = LARGEST_ROUND.min(OF_A_THREAD.saturating_mul(threads));
     let quiet = Quiet(progress);
-    let mut selected = Selected::<C> { collectors: Vec::new(), attempts: 0, kept: Some(0) };
+    let (mut collectors, mut attempts) = (Vec::<C>::new(), 0);
     let mut kept = 0;
-    while kept < select && selected.attempts < tracking.total() {
+    while kept < select && attempts < tracking.total() {
         let wanted = select - kept;
-        let first = selected.attempts;
+        let first = attempts;
         let mut end = (first + round(wanted, kept, first, largest)).min(tracking.total());
         loop {
             let mut blocks = Vec::new();
@@ -91,18 +95,17 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
             progress.advance(now);
             blocks.into_iter().try_for_each(&mut each)?;
             // Rounds are many, and what is counted may be of every voxel.
-            for counting in made {
-                match selected.collectors.first_mut() {
+            for counting in made.collectors {
+                match collectors.first_mut() {
                     Some(all) => all.merge(counting.inner),
-                    None => selected.collectors.push(counting.inner),
+                    None => collectors.push(counting.inner),
                 }
             }
             break;
         }
-        selected.attempts = end;
+        attempts = end;
     }
-    selected.kept = Some(kept);
-    Ok(selected)
+    Ok(Selected { collectors, attempts, kept: Some(kept), shares: followers.shares() })
 }
 
 /// Streamlines of the next round, `largest` at most, where so many are still wanted, and of `made` so many

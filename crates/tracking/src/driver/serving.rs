@@ -1,10 +1,10 @@
-//! Units of samples made by devices, and by threads what those cannot do.
+//! Units of samples made by devices, and by threads what those cannot do; and who made how many.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::run_chunks;
+use fimbria_compute::queue::{Shares, run_queues};
 use fimbria_compute::{Interrupted, Progress};
 
 use super::rounds::pieces;
@@ -12,29 +12,64 @@ use super::rounds::pieces;
 /// Failures in a row after which a device gets no more work.
 const MAX_FAILURES: u32 = 3;
 
-/// How often each device has failed in a row; one that has too often gets no chunk of later rounds either.
-pub(super) struct Failures(Vec<AtomicU32>);
+/// How devices have served from round to round.
+pub(super) struct Service {
+    devices: Vec<Served>,
+    /// Samples of this process's rounds.
+    samples: AtomicUsize,
+}
 
-impl Failures {
-    /// None yet, of so many devices.
-    pub(super) fn none(devices: usize) -> Self {
-        Self((0..devices).map(|_| AtomicU32::new(0)).collect())
+struct Served {
+    /// Which of the devices that were given it is.
+    number: usize,
+    /// How often it has failed in a row; one that has too often gets no chunk of later rounds either.
+    failures: AtomicU32,
+    /// Samples it has made.
+    samples: AtomicUsize,
+}
+
+impl Service {
+    /// Nothing yet, of devices with these numbers among those that were given.
+    pub(super) fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
+        let served =
+            |number| Served { number, failures: AtomicU32::new(0), samples: AtomicUsize::new(0) };
+        Self { devices: numbers.into_iter().map(served).collect(), samples: AtomicUsize::new(0) }
+    }
+
+    /// A round begins, of so many samples.
+    pub(super) fn begin(&self, units: &[Range<u64>]) {
+        let samples: u64 = units.iter().map(|samples| samples.end - samples.start).sum();
+        self.samples.fetch_add(samples as usize, Ordering::Relaxed);
+    }
+
+    /// Samples made by each of `given` devices, and by the threads.
+    pub(super) fn shares(&self, given: usize) -> Shares {
+        let mut devices = vec![0; given];
+        for served in &self.devices {
+            devices[served.number] = served.samples.load(Ordering::Relaxed);
+        }
+        let all = self.samples.load(Ordering::Relaxed);
+        Shares { cpu: all.saturating_sub(devices.iter().sum()), devices }
     }
 
     /// The devices that still get work.
     fn good(&self) -> Vec<usize> {
-        let is_good = |index: &usize| self.0[*index].load(Ordering::Relaxed) < MAX_FAILURES;
-        (0..self.0.len()).filter(is_good).collect()
+        let failures = |index: &usize| self.devices[*index].failures.load(Ordering::Relaxed);
+        (0..self.devices.len()).filter(|index| failures(index) < MAX_FAILURES).collect()
     }
 
-    /// Counts how a device did; true where it is not used any more from now on, and not lost.
-    fn note(&self, index: usize, done: &Result<(), DeviceError>) -> bool {
+    /// Counts how a device did with samples; true where it is not used any more from now on, and not lost.
+    fn note(&self, index: usize, samples: &Range<u64>, done: &Result<(), DeviceError>) -> bool {
+        let served = &self.devices[index];
         let Err(error) = done else {
-            self.0[index].store(0, Ordering::Relaxed);
+            // What its other queue was at may be done after it was lost.
+            let begin_anew = |failures| (failures < MAX_FAILURES).then_some(0);
+            let _ = served.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, begin_anew);
+            served.samples.fetch_add((samples.end - samples.start) as usize, Ordering::Relaxed);
             return false;
         };
         let more = if error.is_lost() { MAX_FAILURES } else { 1 };
-        let failed = self.0[index].fetch_add(more, Ordering::Relaxed) + more;
+        let failed = served.failures.fetch_add(more, Ordering::Relaxed) + more;
         failed == MAX_FAILURES && !error.is_lost()
     }
 }
@@ -46,19 +81,20 @@ struct Chunk<B> {
     blocks: Vec<B>,
 }
 
-/// The blocks of each unit: `on_device` makes up to `most` samples on the device of a number, `on_threads`
-/// what no device does. `progress` hears of what devices have made, and of those that are given up.
-pub(super) fn make<B: Send, P>(
-    devices: &[(Device, P)],
-    failures: &Failures,
+/// The blocks of each unit: `on_device` makes up to `most` samples on a queue, given the numbers of its device and of
+/// itself among that device's, `on_threads` what no device does. `progress` hears of what devices have made, and
+/// of those that are given up.
+pub(super) fn make<B: Send>(
+    queues: &[Vec<Device>],
+    service: &Service,
     units: Vec<Range<u64>>,
     most: u64,
-    on_device: impl Fn(usize, Range<u64>) -> Result<Vec<B>, DeviceError> + Sync,
+    on_device: impl Fn([usize; 2], Range<u64>) -> Result<Vec<B>, DeviceError> + Sync,
     on_threads: impl Fn(Range<u64>) -> Result<Vec<B>, Interrupted> + Sync,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<B>>, Interrupted> {
-    let good = failures.good();
-    let serving: Vec<_> = good.iter().map(|index| devices[*index].0.clone()).collect();
+    let good = service.good();
+    let serving: Vec<_> = good.iter().map(|index| queues[*index].clone()).collect();
     let mut blocks: Vec<Vec<B>> = units.iter().map(|_| Vec::new()).collect();
     let mut chunks: Vec<Chunk<B>> = (0..)
         .zip(units)
@@ -67,15 +103,16 @@ pub(super) fn make<B: Send, P>(
             pieces(samples, most).map(move |samples| Chunk { unit, samples, blocks: vec![] })
         })
         .collect();
-    run_chunks(
+    run_queues(
         &serving,
         &mut chunks,
-        |device, chunk| {
-            let index = serving.iter().position(|known| std::ptr::eq(known, device));
-            let index = good[index.unwrap_or_default()];
-            let done = on_device(index, chunk.samples.clone()).map(|made| chunk.blocks = made);
-            if failures.note(index, &done) {
-                progress.warn(&format!("{} is not used any more", device.info().name));
+        |queue, chunk| {
+            let [device, number] = place_of(queue, &serving).unwrap_or_default();
+            let index = good[device];
+            let samples = chunk.samples.clone();
+            let done = on_device([index, number], samples).map(|made| chunk.blocks = made);
+            if service.note(index, &chunk.samples, &done) {
+                progress.warn(&format!("{} is not used any more", queue.info().name));
             }
             if done.is_ok() {
                 progress.advance(chunk.samples.end - chunk.samples.start);
@@ -90,4 +127,12 @@ pub(super) fn make<B: Send, P>(
     )?;
     chunks.into_iter().for_each(|chunk| blocks[chunk.unit].extend(chunk.blocks));
     Ok(blocks)
+}
+
+/// The device of a queue, and which of its queues it is.
+fn place_of(queue: &Device, of_devices: &[Vec<Device>]) -> Option<[usize; 2]> {
+    of_devices.iter().enumerate().find_map(|(device, queues)| {
+        let number = queues.iter().position(|known| std::ptr::eq(known, queue))?;
+        Some([device, number])
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use fimbria_compute::{Interrupted, Progress, Workers};
 use rayon::prelude::*;
 
-use super::rounds::{Team, pieces};
+use super::rounds::pieces;
 use super::{Tracker, lock};
 use crate::sample::Collect;
 
@@ -76,30 +76,24 @@ impl<'a, T: Tracker, C: Collect, F: Fn() -> C + Sync> Threads<'a, T, C, F> {
         let blocks: Vec<_> = pieces(samples, self.block).collect();
         self.workers.install(|| blocks.into_par_iter().map(made).collect())
     }
-}
 
-impl<T: Tracker, C: Collect, F: Fn() -> C + Sync> Team<C> for Threads<'_, T, C, F> {
-    fn all(&self) -> Range<u64> {
+    /// All samples.
+    pub(super) fn all(&self) -> Range<u64> {
         self.all.clone()
     }
 
-    fn progress(&self) -> &dyn Progress {
-        self.progress
-    }
-
-    fn unit(&self) -> u64 {
-        self.block
-    }
-
-    fn at_once(&self) -> u64 {
+    /// How many samples keep all threads busy.
+    pub(super) fn at_once(&self) -> u64 {
         self.block.saturating_mul(4 * self.workers.threads() as u64)
     }
 
-    fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
+    /// Makes the samples of every unit.
+    pub(super) fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
         self.workers.install(|| units.into_par_iter().map(|unit| self.made(unit)).collect())
     }
 
-    fn collectors(self) -> Vec<C> {
+    /// Where everything was collected.
+    pub(super) fn collectors(self) -> Vec<C> {
         self.idle.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,8 +3,9 @@
 use fimbria_compute::comm::Comm;
 
 use crate::Space;
+use crate::locations::Locations;
+use crate::met::Met;
 use crate::sample::Sample;
-use crate::tally::locations::Locations;
 use crate::tally::pairs::Pairs;
 use crate::tally::visits::Visited;
 
@@ -37,6 +38,24 @@ impl<'a> SeedMatrix<'a> {
         for (to, steps) in self.seeds.met.iter().filter(|(to, _)| *to != from) {
             self.pairs.add(from, *to, steps.unsigned_abs());
         }
+    }
+
+    /// Adds a sample that a device has counted.
+    pub(super) fn add_met(&mut self, met: &Met<'_>) {
+        if met.n_points < self.least_points {
+            return;
+        }
+        let from = met.seed_index as u32;
+        for (voxel, steps) in met.first_visits() {
+            for to in self.seeds.locations.at(voxel).filter(|to| *to != from) {
+                self.pairs.add(from, to, steps);
+            }
+        }
+    }
+
+    /// Where samples pass.
+    pub(super) fn places(&self) -> &'a Locations {
+        self.seeds.locations
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -90,6 +109,20 @@ impl<'a> VoxelMatrix<'a> {
                 }
             }
         }
+    }
+
+    /// Adds a sample that a device has counted.
+    pub(super) fn add_met(&mut self, met: &Met<'_>) {
+        for (voxel, steps) in met.elsewhere() {
+            for column in self.columns.at(voxel) {
+                self.pairs.add(met.seed_index as u32, column, steps);
+            }
+        }
+    }
+
+    /// The other grid, and where samples pass on it.
+    pub(super) fn places(&self) -> (&'a Space, &'a Locations) {
+        (self.grid, self.columns)
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -151,10 +184,19 @@ impl<'a> Passed<'a> {
         }
     }
 
+    /// The same of a sample that a device has counted, which has met each voxel once.
+    fn take(&mut self, met: &Met<'_>) {
+        let Self { locations, met: places, .. } = self;
+        places.clear();
+        for (voxel, steps) in met.after_the_seed() {
+            places.extend(locations.at(voxel).map(|place| (place, steps)));
+        }
+    }
+
     /// Adds the vertices whose surfaces a sample crosses.
     fn cross(&mut self, sample: &Sample<'_>) {
         let Self { locations, last, current, met } = self;
-        locations.crossed(sample, |place, steps| {
+        locations.crossed(sample.halves(), |place, steps| {
             if std::mem::replace(&mut last[place as usize], *current) != *current {
                 met.push((place, steps));
             }
@@ -179,10 +221,29 @@ impl<'a> PlaceMatrix<'a> {
             return;
         }
         self.rows.meet(self.space, sample);
+        if let Some(columns) = &mut self.columns {
+            columns.meet(self.space, sample);
+        }
+        self.join();
+    }
+
+    /// Adds a sample that a device has counted.
+    pub(super) fn add_met(&mut self, met: &Met<'_>) {
+        if met.n_points < self.least_points {
+            return;
+        }
+        self.rows.take(met);
+        if let Some(columns) = &mut self.columns {
+            columns.take(met);
+        }
+        self.join();
+    }
+
+    /// Counts every pair of places that were met.
+    fn join(&mut self) {
         let rows = &self.rows.met;
-        match &mut self.columns {
+        match &self.columns {
             Some(columns) => {
-                columns.meet(self.space, sample);
                 for (row, at) in rows {
                     for (column, to) in &columns.met {
                         self.pairs.add(*row, *column, at.abs_diff(*to));
@@ -205,6 +266,11 @@ impl<'a> PlaceMatrix<'a> {
 
     pub(super) fn gather(&mut self, comm: &dyn Comm) {
         self.pairs.gather(comm);
+    }
+
+    /// Rows, and columns of their own.
+    pub(super) fn places(&self) -> [Option<&'a Locations>; 2] {
+        [Some(self.rows.locations), self.columns.as_ref().map(|columns| columns.locations)]
     }
 
     /// Samples through row and column, and the steps between.

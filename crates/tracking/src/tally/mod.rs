@@ -1,6 +1,5 @@
 //! What is counted over samples.
 
-mod locations;
 mod matrix;
 mod network;
 mod pairs;
@@ -8,17 +7,19 @@ mod sums;
 mod targets;
 mod visits;
 
-pub use locations::Locations;
 pub use matrix::{PlaceMatrix, SeedMatrix, VoxelMatrix};
 pub use network::NetworkMatrix;
 pub use pairs::{Pair, Pairs};
 pub use targets::Targets;
+pub(crate) use visits::{PRODUCT_UNITS, PRODUCTS};
 pub use visits::{Visited, Visits};
 
 use fimbria_compute::comm::Comm;
 use sums::add_up;
 
 use crate::counts::Counts;
+use crate::locations::Locations;
+use crate::met::Met;
 use crate::needs::{Countable, Needs, Points};
 use crate::sample::{Collect, Sample};
 use crate::{EndReason, Space};
@@ -146,16 +147,35 @@ impl<'a> Tally<'a> {
 
     /// What it asks for: no points where a device counts all that is counted here.
     pub fn needs(&self) -> Needs<'_> {
-        let has_matrix = self.matrix1.is_some() || self.matrix2.is_some() || self.matrix3.is_some();
-        let takes_samples =
-            has_matrix || !self.target_paths.is_empty() || self.visits.counts_orientations();
-        let targets = self.targets.as_ref().map_or(&[][..], Targets::regions);
+        let [rows, columns] = self.matrix3.as_ref().map_or([None; 2], PlaceMatrix::places);
+        let places = [self.matrix1.as_ref().map(SeedMatrix::places), rows, columns];
+        let elsewhere = self.matrix2.as_ref().map(VoxelMatrix::places);
+        // Devices know no surfaces, and whose visits are counted apart only the threads do.
+        let all = places.into_iter().flatten().chain(elsewhere.map(|(_, columns)| columns));
         let counts = Countable {
             distances: self.visits.counts_distances(),
             network: self.network.is_some(),
-            targets,
+            orientations: self.visits.counts_orientations(),
+            targets: self.targets.as_ref().map_or(&[][..], Targets::regions),
+            places,
+            returns: self.matrix3.is_some(),
+            elsewhere,
         };
-        Needs { points: Points::None, counts: (!takes_samples).then_some(counts) }
+        let counted = self.target_paths.is_empty() && all.into_iter().all(Locations::are_voxels);
+        Needs { points: Points::None, counts: counted.then_some(counts) }
+    }
+
+    /// Adds what a sample that a device has counted has met.
+    pub fn add_met(&mut self, met: &Met<'_>) {
+        if let Some(matrix) = &mut self.matrix1 {
+            matrix.add_met(met);
+        }
+        if let Some(matrix) = &mut self.matrix2 {
+            matrix.add_met(met);
+        }
+        if let Some(matrix) = &mut self.matrix3 {
+            matrix.add_met(met);
+        }
     }
 
     /// Adds what a device has counted.
@@ -166,6 +186,7 @@ impl<'a> Tally<'a> {
         self.made += counts.made;
         self.points += counts.points;
         self.visits.add_counts(&counts.visits);
+        self.visits.add_products(&counts.products);
         if let Some(targets) = &mut self.targets {
             targets.add_counts(&counts.targets, counts.seeds.clone());
         }
@@ -223,6 +244,10 @@ impl Collect for Tally<'_> {
 
     fn counted(&mut self, counts: &Counts) {
         self.add_counts(counts);
+    }
+
+    fn met(&mut self, met: &Met<'_>) {
+        self.add_met(met);
     }
 
     fn end_block(&mut self) {}

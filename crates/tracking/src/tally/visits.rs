@@ -35,10 +35,10 @@ pub struct Visits {
 
 /// Products of components are counted in units of 2^-32: as whole numbers they add up to the same
 /// whatever the order.
-const PRODUCT_UNITS: f64 = 4_294_967_296.0;
+pub(crate) const PRODUCT_UNITS: f64 = 4_294_967_296.0;
 
 /// Which components are multiplied.
-const PRODUCTS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+pub(crate) const PRODUCTS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -71,6 +71,17 @@ impl Visits {
             self.cells[voxel].count += samples;
             if let Some(sum) = self.steps.get_mut(voxel) {
                 *sum += steps;
+            }
+        }
+    }
+
+    /// Adds what a device has counted of orientations, low words of each product of all voxels, then high ones.
+    pub(super) fn add_products(&mut self, words: &[u32]) {
+        let n = self.products.len().max(1);
+        for (product, sums) in words.chunks(2 * n).enumerate() {
+            let (low, high) = sums.split_at(n.min(sums.len()));
+            for ((voxel, low), high) in self.products.iter_mut().zip(low).zip(high) {
+                voxel[product] += (u64::from(*low) | u64::from(*high) << 32) as i64;
             }
         }
     }

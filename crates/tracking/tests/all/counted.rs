@@ -7,8 +7,9 @@ use fimbria_compute::{Backend, Interrupted, Silent, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, Grid, Mask};
 use fimbria_tracking::{
-    Collect, Counts, Deal, EndReason, Field, Judgement, Needs, NetworkMatrix, Points, Propagation,
-    Region, Rules, Sample, Seed, Space, Tally, Targets, Tracking, Waypoints, track_on,
+    Collect, Counts, Deal, EndReason, Field, Judgement, Locations, Met, Needs, NetworkMatrix, Pair,
+    PlaceMatrix, Points, Propagation, Region, Rules, Sample, Seed, SeedMatrix, Space, Tally,
+    Targets, Tracking, VoxelMatrix, Waypoints, track_on,
 };
 
 use crate::bend::{Everything, Seen, field, seeds, slab};
@@ -42,6 +43,10 @@ impl Collect for Watched<'_> {
         self.tally.add_counts(counts);
     }
 
+    fn met(&mut self, met: &Met<'_>) {
+        self.tally.add_met(met);
+    }
+
     fn counted_sample(&mut self, sample: &Sample<'_>) {
         if self.points == Points::All || (self.points == Points::Kept && sample.kept) {
             self.seen.sample(sample);
@@ -66,6 +71,19 @@ struct Case {
     rules: Rules,
     targets: Vec<Region>,
     network: bool,
+    matrices: Option<Matrices>,
+}
+
+/// What matrices are made of.
+struct Matrices {
+    seeds: Locations,
+    rows: Locations,
+    columns: Option<Locations>,
+    /// Another grid, and places on it.
+    elsewhere: Space,
+    there: Locations,
+    /// Only samples of as many points count.
+    least_points: usize,
 }
 
 impl Case {
@@ -83,8 +101,8 @@ impl Case {
         let mut seeds = seeds(&space);
         let n = seeds.len();
         seeds[n / 2..].iter_mut().for_each(|seed| seed.region = 1);
-        let (rules, targets) = (Rules::default(), Vec::new());
-        Self { workers, field, space, seeds, propagation, rules, targets, network: false }
+        let (rules, targets, network) = (Rules::default(), Vec::new(), false);
+        Self { workers, field, space, seeds, propagation, rules, targets, network, matrices: None }
     }
 
     fn slab(&self, from: usize, to: usize) -> Region {
@@ -109,6 +127,13 @@ impl Case {
                 tally.targets = Some(Targets::new(&self.targets, self.seeds.len()));
             }
             tally.network = self.network.then(|| NetworkMatrix::new(2));
+            if let Some(of) = &self.matrices {
+                tally.visits.count_orientations();
+                let (space, least) = (&self.space, of.least_points);
+                tally.matrix1 = Some(SeedMatrix::new(&of.seeds, least));
+                tally.matrix2 = Some(VoxelMatrix::new(&of.elsewhere, &of.there));
+                tally.matrix3 = Some(PlaceMatrix::new(space, &of.rows, of.columns.as_ref(), least));
+            }
             tally
         };
         let new = || Watched { tally: tally(), points, handed: 0, seen: Everything::default() };
@@ -121,7 +146,7 @@ impl Case {
         };
         let parts = track_on(&tracking, on, SMALL, &Silent, new, each).unwrap();
         let mut sum = tally();
-        parts.into_iter().for_each(|part| sum.merge(part.tally));
+        parts.collectors.into_iter().for_each(|part| sum.merge(part.tally));
         (numbers(&sum), seen, handed)
     }
 
@@ -164,6 +189,18 @@ fn numbers(tally: &Tally<'_>) -> Vec<u64> {
         for target in 0..targets.regions().len() {
             all.extend(targets.counts(target).iter().map(|count| u64::from(*count)));
             all.extend(targets.steps(target));
+        }
+    }
+    if let (Some(one), Some(two), Some(three)) = (&tally.matrix1, &tally.matrix2, &tally.matrix3) {
+        for voxel in 0..tally.visits.len() {
+            all.extend(tally.visits.orientation(voxel).as_flattened().iter().map(|x| x.to_bits()));
+        }
+        for pairs in [one.pairs(), two.pairs(), three.pairs()] {
+            let entries = pairs.entries();
+            assert!(entries.len() > 500, "{}", entries.len());
+            for Pair { row, column, samples, steps } in entries {
+                all.extend([u64::from(row), u64::from(column), samples, steps]);
+            }
         }
     }
     if let Some(network) = &tally.network {
@@ -264,6 +301,50 @@ fn regions_of_a_network_are_reached_as_on_threads() {
         // And where the threads count, they hear of it from the device.
         case.network = false;
         case.check(&devices, Points::All);
+    }
+}
+
+/// Points do not come back for them.
+#[test]
+fn matrices_and_orientations_are_those_of_threads() {
+    let Some(devices) = devices(&[DeviceOptions::default(); 2]) else { return };
+    if devices.iter().any(|device| !device.info().has_f64) {
+        return fimbria_testing::skipped("this device has no double precision");
+    }
+    for (number, is_elsewhere) in [(0, false), (1, true), (2, false)] {
+        let mut case = Case::new(wandering(), is_elsewhere);
+        // Hundreds of runs, which want a table, and few, which are looked through.
+        if number != 1 {
+            case.field = tangle(&case.workers);
+        }
+        let coarse = Grid { dims: [6, 6, 6], ras_from_vox: Affine::from_spacing([4.0, 4.5, 5.0]) };
+        let elsewhere = match number {
+            2 => Space::same(*case.space.grid()),
+            _ => Space::flirt(coarse, case.space.grid(), &Affine::IDENTITY).unwrap(),
+        };
+        // Overlapping: some voxels are two places.
+        let rows = [case.slab(2, 8), case.slab(6, 9)];
+        case.matrices = Some(Matrices {
+            seeds: Locations::of_seeds(&case.space, &case.seeds, &[]),
+            rows: Locations::of_regions(&case.space, &rows),
+            columns: (number == 1).then(|| Locations::of_regions(&case.space, &[case.slab(7, 12)])),
+            there: Locations::of_regions(&elsewhere, &[slab(&elsewhere, "there", 1, 5)]),
+            elsewhere,
+            least_points: 5,
+        });
+        // Halves are kept alone, and samples stop somewhere.
+        case.rules = Rules {
+            avoid: vec![case.slab(0, 1)],
+            stop: vec![case.slab(13, 14)],
+            judgement: if number == 1 { Judgement::Whole } else { Judgement::HalfByHalf },
+            ..Rules::default()
+        };
+        if number == 0 {
+            case.targets = vec![case.slab(4, 6), case.slab(10, 11)];
+        }
+        let numbers = case.check(&devices, Points::None);
+        assert!((1..numbers[0]).contains(&(numbers[2] + numbers[3])), "{:?}", &numbers[..4]);
+        assert_eq!(case.check(&devices[..1], Points::Kept), numbers);
     }
 }
 

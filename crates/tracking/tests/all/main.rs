@@ -6,6 +6,7 @@ mod counted;
 mod densities;
 mod deterministic;
 mod devices;
+mod in_flight;
 mod laws;
 mod local;
 mod matrices;

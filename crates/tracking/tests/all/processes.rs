@@ -97,7 +97,7 @@ impl Case {
             lines.append(&block);
             Ok::<(), Interrupted>(())
         });
-        made.unwrap().into_iter().for_each(|part| tally.merge(part.0));
+        made.unwrap().collectors.into_iter().for_each(|part| tally.merge(part.0));
         tally.gather(comm);
         (lines, found(self, &tally))
     }

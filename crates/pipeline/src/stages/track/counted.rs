@@ -3,7 +3,7 @@
 use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
 use fimbria_tracking::{
-    Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Needs, Parcel, Points,
+    Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Met, Needs, Parcel, Points,
     Sample, Tally, Tracking, devices_judge, track_among, track_densities,
 };
 
@@ -33,6 +33,10 @@ impl Collect for Counted<'_> {
 
     fn counted(&mut self, counts: &Counts) {
         self.tally.add_counts(counts);
+    }
+
+    fn met(&mut self, met: &Met<'_>) {
+        self.tally.add_met(met);
     }
 
     fn counted_sample(&mut self, sample: &Sample<'_>) {
@@ -76,9 +80,10 @@ pub(super) fn counted<'t>(
     let made = track_among(tracking, on, Deal::default(), log, new, |lines| {
         lines.map_or(Ok(()), &mut each)
     })?;
-    made.into_iter().for_each(|part| tally.merge(part.tally));
+    made.collectors.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
     count(&tally, log);
+    log.count_shares_of("samples", &made.shares);
     Ok(tally)
 }
 
@@ -111,6 +116,7 @@ pub(super) fn counted_through_densities<'t>(
     selected.collectors.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
     count(&tally, log);
+    log.count_shares_of("samples", &selected.shares);
     if let (Some(kept), Attempts::UntilKept { select, .. }) = (selected.kept, tracking.attempts)
         && kept < select
     {

@@ -1,7 +1,6 @@
 //! Numbered places: what rows and columns of matrices stand for.
 
 use crate::region::{Region, steps_of};
-use crate::sample::Sample;
 use crate::{Seed, Space};
 
 /// Voxels and vertices of several regions, numbered one region after the other: voxels z slowest, x
@@ -61,11 +60,11 @@ impl Locations {
         })
     }
 
-    /// Hands over the vertices whose surfaces a sample crosses, with the steps from its seed,
+    /// Hands over the vertices whose surfaces the halves of a sample cross, with the steps from its seed,
     /// negative in the second half. One may come several times.
-    pub(super) fn crossed(&self, sample: &Sample<'_>, mut each: impl FnMut(u32, i64)) {
+    pub(crate) fn crossed(&self, halves: [&[[f32; 3]]; 2], mut each: impl FnMut(u32, i64)) {
         for (region, place_plus_1) in &self.surfaces {
-            for (half, sign) in sample.halves().into_iter().zip([1, -1]) {
+            for (half, sign) in halves.into_iter().zip([1, -1]) {
                 for (steps, step) in (1..).zip(steps_of(half)) {
                     region.met_vertices(&step, |vertex| {
                         if let Some(place) = place_plus_1[vertex as usize].checked_sub(1) {
@@ -80,6 +79,16 @@ impl Locations {
     /// Region, and radiological index or number of the vertex, of every place.
     pub fn places(&self) -> &[(u32, u32)] {
         &self.places
+    }
+
+    /// Whether there is a place in a voxel, given by its radiological index.
+    pub(crate) fn are_in(&self, voxel: usize) -> bool {
+        self.last_plus_1[voxel] > 0
+    }
+
+    /// True where all are voxels.
+    pub(crate) fn are_voxels(&self) -> bool {
+        self.surfaces.is_empty()
     }
 
     /// How many there are.
