@@ -8,7 +8,7 @@ use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
 use crate::densities::device::{self as follower, DensityPlan, Follower};
 use crate::device::{DeviceTracker, Given, Work, source};
-use crate::driver::{Tracker as _, track_within};
+use crate::driver::{Memory, Tracker as _, track_within};
 use crate::{
     Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking, Field,
     FirstFibre, Judgement, Locations, Needs, NetworkMatrix, Pairs, PlaceMatrix, Propagation,
@@ -72,7 +72,8 @@ pub fn checks() -> Vec<Check> {
         let of = |case: Case, workers: Workers| {
             let field = field(&case.options, &workers)?;
             let tally = case.tally(true);
-            let work = Work::new(&case.tracking(&field), Some(&case.needs(&tally)), true);
+            let mut work = Work::new(&case.tracking(&field), Some(&case.needs(&tally)), true);
+            work.look_back = Memory::LOOK_BACK;
             Some(source(&work, &work.plan(1, MEMORY.0, MEMORY.1).ok()?))
         };
         let sources = case.clone().zip(one_thread()).and_then(|(case, workers)| of(case, workers));
@@ -87,8 +88,8 @@ pub fn checks() -> Vec<Check> {
 /// What a check says where it could not be made.
 const UNAVAILABLE: Comparison = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
 
-/// Memory so small that the sticks take several buffers, and points several reads. One launch at a time: oclgrind
-/// knows no more.
+/// Memory so small that the sticks take several buffers, and points several reads. One launch at a time:
+/// oclgrind has one queue.
 const MEMORY: (u64, u64) = (1 << 19, 70_000);
 
 fn one_thread() -> Option<Workers> {
@@ -346,7 +347,8 @@ fn compare(device: &Device, case: Case) -> Result<Comparison, DeviceError> {
     // The device itself must do it: an error there is not for the threads to mend.
     let has_double = device.info().has_f64;
     let of_device = case.tally(has_double);
-    let work = Work::new(&tracking, Some(&case.needs(&of_device)), has_double);
+    let mut work = Work::new(&tracking, Some(&case.needs(&of_device)), has_double);
+    work.look_back = Memory::LOOK_BACK;
     let Ok(plan) = work.plan(1, MEMORY.0, MEMORY.1) else { return Ok(UNAVAILABLE) };
     let given = Given::new(device, &work, &plan)?.into();
     DeviceTracker::new(device, given, &work, &plan)?.make(&work, 0..1, &[])?;

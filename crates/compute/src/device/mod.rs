@@ -150,7 +150,8 @@ impl Device {
     }
 
     /// The same device, its memory and its compiled texts, with another queue: what is queued here and
-    /// there runs side by side, in no order. So buffers of one queue are not for kernels of another.
+    /// there runs side by side, in no order. So kernels of another queue may only read a buffer, once the queue
+    /// that wrote it was waited for, and while nobody writes or frees it.
     ///
     /// # Errors
     /// Where the runtime refuses.

@@ -68,8 +68,7 @@ Order and frame:
   of the first image of seeds, or of the directions.
 
 Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor
-do threads and devices. --loop-check, a random first fibre and all densities are worked on by the
-threads.
+do threads and devices.
 
 Several processes:
   Built with --features mpi, `mpirun -n 4 fimbria track ...` deals the samples out to processes,

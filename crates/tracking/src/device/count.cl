@@ -5,7 +5,7 @@
    grid) of points one after the other in the same, with the steps from the seed to the first of them, and the step
    that leads there: runs[((side * HALF_POINTS + run) * RUN_WORDS + word) * n + item].
 
-   Whether a voxel was in an earlier run a filter of 512 bits says of short streamlines: no for certain, or perhaps,
+   Of short streamlines a filter of 512 bits says whether a voxel was in an earlier run: no for certain, or perhaps,
    and then the runs are looked through. Of more than LOOK_BACK runs that would take ever longer: their voxels are
    entered in a table, tables[slot * n_items + item], which is at most half full, so that the next free slot is
    near.
@@ -13,7 +13,8 @@
    Runs that come first in voxels with places are marked with IS_MET, and handed back, each a voxel and the steps to
    it, with SECOND_HALF in the second half. */
 
-#define VOXEL 0x7fffffffu
+/* Nobody marks runs without places, and grids may be larger then. */
+#define VOXEL (HAS_PLACES ? 0x7fffffffu : 0xffffffffu)
 #define IS_MET 0x80000000u
 #define SECOND_HALF 0x80000000u
 

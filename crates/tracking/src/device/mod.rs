@@ -1,18 +1,20 @@
 //! Streamlines on a device: one sample per item, the oracle's operations and so its bits.
 //!
-//! Samples, seeds and regions are on the device once, for launches on any of its queues. A launch makes streamlines, which regions and the loop check
-//! end on the way, and judges them; a second kernel counts those that are kept. What comes back is how
-//! they ended, the counts, of each that is kept the voxels with places that it meets where a matrix is made of them,
-//! and points only of those that somebody asks for. Points stand beside those
-//! of neighbouring items, so that items that move together write together; before they are handed back they
-//! are moved together, so that the host sees no unused room. Counts are of one launch: one that fails
+//! Samples, seeds and regions are on the device once, for launches on any of its queues. A launch makes
+//! streamlines, which regions and the loop check end on the way, and judges them; a second kernel counts those
+//! that are kept. What comes back is how they ended, the counts, and of each that is kept the voxels with places
+//! that it meets where a matrix is made of them; points only of those that somebody asks for. Points stand
+//! beside those of neighbouring items, so that items that move together write together; before they are handed
+//! back they are moved together, so that the host sees no unused room. Counts are of one launch: one that fails
 //! leaves nothing behind.
 //!
 //! Where a surface is among the regions, or a warp leads to the seed space, all points come back, and the threads
 //! judge and count as they do for lanes.
 
 mod gather;
+mod given;
 mod labels;
+mod made;
 mod places;
 mod plan;
 mod source;
@@ -25,77 +27,17 @@ use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Lau
 
 pub(crate) use gather::Gather;
 use gather::grown;
+pub(crate) use given::Given;
+use given::by_axis;
+pub(crate) use made::Made;
+use made::{IS_KEPT, add_up};
 pub(crate) use plan::MemoryPlan;
 pub(crate) use source::source;
 pub(crate) use work::{Work, can_judge};
 
-use crate::EndReason;
-use crate::counts::{Counts, Joined};
-use crate::met::{Met, Passage};
+use crate::counts::Joined;
+use crate::met::Passage;
 use crate::needs::Points;
-
-/// What a launch has made.
-#[derive(Default)]
-pub(crate) struct Made {
-    n: usize,
-    /// Of every item how many points both halves have, then why they ended, with [`IS_KEPT`].
-    ends: Vec<u32>,
-    /// Of the first half of every item, then of the second of every item; more than there are.
-    points: Vec<[f32; 3]>,
-    /// Where the points of half `h` of item `i` start: at `[h * n + i]`, and one more.
-    firsts: Vec<u64>,
-    /// Of each region of the network the steps to it of every item, 0 where it is not reached.
-    network: Vec<u32>,
-    /// Voxels with places that every item has met, on the grid of the seeds, then on another; more than there are.
-    met: Vec<Passage>,
-    /// Where those of item `i` on grid `g` start: at `[g * n + i]`, and one more.
-    met_firsts: Vec<u64>,
-    /// What was counted.
-    pub(crate) counts: Counts,
-}
-
-/// Beside the reason for the end of a half that is kept.
-const IS_KEPT: u32 = 1 << 8;
-
-impl Made {
-    /// Points of one half of an item; none where they were not asked for.
-    pub(crate) fn half(&self, half: usize, item: usize) -> &[[f32; 3]] {
-        let at = half * self.n + item;
-        match self.firsts.get(at..at + 2) {
-            Some(ends) => &self.points[ends[0] as usize..ends[1] as usize],
-            None => &[],
-        }
-    }
-
-    /// What an item, which is of a seed, has met.
-    pub(crate) fn met(&self, seed_index: usize, item: usize) -> Met<'_> {
-        let of = |grid: usize| match self.met_firsts.get(grid * self.n + item..) {
-            Some([begin, end, ..]) => &self.met[*begin as usize..*end as usize],
-            _ => &[],
-        };
-        let kept = self.kept(item);
-        let points = |half: usize| if kept[half] { self.ends[half * self.n + item] } else { 0 };
-        let n_points = (points(0) + points(1)) as usize;
-        Met { seed_index, n_points, visits: of(0), elsewhere: of(1) }
-    }
-
-    /// Why it ended.
-    pub(crate) fn reason(&self, half: usize, item: usize) -> EndReason {
-        EndReason::of_code(self.ends[(2 + half) * self.n + item] as u8)
-    }
-
-    /// Which halves are kept, where the device has judged.
-    pub(crate) fn kept(&self, item: usize) -> [bool; 2] {
-        [2, 3].map(|row| self.ends[row * self.n + item] & IS_KEPT != 0)
-    }
-
-    /// Points from the seed at which each region of the network was first reached.
-    pub(crate) fn network(&self, item: usize) -> impl Iterator<Item = Option<u32>> + '_ {
-        self.network
-            .chunks(self.n.max(1))
-            .map(move |steps| (steps[item] > 0).then_some(steps[item]))
-    }
-}
 
 /// Device memory of launches, kept from one to the next.
 #[derive(Default)]
@@ -115,51 +57,6 @@ struct Room {
     products: Option<Buffer<u32>>,
     met: Option<Buffer<u32>>,
     returns: Option<Buffer<u32>>,
-}
-
-/// What every launch of a job reads on one device, and none writes.
-pub(crate) struct Given {
-    slot_plus_1: Buffer<u32>,
-    sticks: Vec<Buffer<u32>>,
-    /// Keys, then regions.
-    seeds: Buffer<u32>,
-    /// Of seeds, where the device draws starts.
-    places: Buffer<f32>,
-    labels: Buffer<u32>,
-    /// Of the grid of the seeds, and of another.
-    places_at: [Buffer<u32>; 2],
-}
-
-impl Given {
-    /// Puts a job on a device, for kernels of any queue of it.
-    ///
-    /// # Errors
-    /// Where the device has no memory for it.
-    pub(crate) fn new(
-        device: &Device,
-        work: &Work<'_>,
-        plan: &MemoryPlan,
-    ) -> Result<Self, DeviceError> {
-        let (field, seeds) = (work.tracking.field, work.tracking.seeds);
-        let per_part = plan.slots_per_part * field.n_samples() * field.n_fibres();
-        let parts = field.sticks().chunks(per_part.max(1));
-        let keys = seeds.iter().map(|seed| seed.key).chain(seeds.iter().map(|seed| seed.region));
-        let labels = work.regions.as_ref().map_or(&[][..], |bits| &bits.values);
-        let marks = |at: usize| work.places.as_ref().map_or(&[][..], |places| &places.marks[at]);
-        let given = Self {
-            slot_plus_1: device.upload(field.slots())?,
-            sticks: parts
-                .map(|part| device.upload(bytemuck::cast_slice(part)))
-                .collect::<Result<_, _>>()?,
-            seeds: device.upload(&keys.collect::<Vec<_>>())?,
-            places: device.upload(&by_axis(seeds.iter().map(|seed| seed.pos)))?,
-            labels: device.upload(labels)?,
-            places_at: [device.upload(marks(0))?, device.upload(marks(1))?],
-        };
-        // Other queues do not wait for this one.
-        device.synchronize()?;
-        Ok(given)
-    }
 }
 
 /// The tracker of one job on one queue of a device.
@@ -389,36 +286,6 @@ impl DeviceTracker {
         // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `track` has written.
         unsafe { self.gather.read(&self.device, &[from.into()], n, firsts, points) }
     }
-}
-
-/// Counts what the ends of samples say.
-fn add_up(made: &mut Made, work: &Work<'_>, samples: Range<u64>) {
-    let Made { n, ends, counts, .. } = made;
-    let n = *n;
-    let n_samples = u64::from(work.tracking.n_samples);
-    counts.made = n as u64;
-    counts.points = 0;
-    counts.ends.fill(0);
-    counts.kept.clear();
-    counts.kept.resize(work.n_regions, 0);
-    for half in 0..2 {
-        let (points, reasons) = (&ends[half * n..][..n], &ends[(2 + half) * n..][..n]);
-        for (points, reason) in points.iter().zip(reasons) {
-            counts.ends[EndReason::of_code(*reason as u8) as usize - 1] += 1;
-            counts.points += if reason & IS_KEPT != 0 { u64::from(*points) } else { 0 };
-        }
-    }
-    for (item, at) in samples.enumerate() {
-        if made.kept(item).contains(&true) {
-            let region = work.tracking.seeds[(at / n_samples) as usize].region;
-            made.counts.kept[region as usize] += 1;
-        }
-    }
-}
-
-/// Three coordinates of each point, axis by axis.
-fn by_axis(points: impl Iterator<Item = [f32; 3]> + Clone) -> Vec<f32> {
-    (0..3).flat_map(|axis| points.clone().map(move |point| point[axis])).collect()
 }
 
 /// The first `len` numbers of a buffer; the memory of earlier ones is used again.

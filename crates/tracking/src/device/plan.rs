@@ -67,6 +67,9 @@ const POINTS_PER_READ: u64 = 1 << 24;
 /// Streamlines counted at a time, where memory allows: enough to fill a large card.
 const COUNTED_AT_ONCE: u64 = 1 << 15;
 
+/// Samples of a launch beyond which more do not help.
+const ENOUGH: u64 = 1 << 17;
+
 impl MemoryPlan {
     /// For `available` bytes in buffers of `largest_buffer` bytes at most, where a half has `half_points` points at
     /// most, and so many launches have memory at a time.
@@ -141,6 +144,26 @@ impl MemoryPlan {
             counted_at_once: usize::try_from(counted_at_once).unwrap_or(usize::MAX),
         })
     }
+
+    /// As [`new`](Self::new), with `in_hand` launches at a time; with one where they would be so small that waiting
+    /// costs less: what is counted comes back with each of them.
+    ///
+    /// # Errors
+    /// Where the field or a single sample does not fit.
+    pub(crate) fn of_several(
+        field: FieldSize,
+        half_points: u32,
+        load: &Load,
+        in_hand: usize,
+        available: u64,
+        largest_buffer: u64,
+    ) -> Result<Self, Shortage> {
+        let of = |n| Self::new(field, half_points, load, n, available, largest_buffer);
+        let one = of(1)?;
+        let is_enough =
+            |plan: &Self| 4 * plan.samples_per_launch >= one.samples_per_launch.min(ENOUGH);
+        Ok(of(in_hand).ok().filter(is_enough).unwrap_or(one))
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +222,24 @@ mod tests {
             let largest_of_sample = *load.per_sample.iter().max().unwrap();
             assert!(plan.samples_per_launch * largest_of_sample <= largest, "{plan:?}");
         }
+    }
+
+    #[test]
+    fn two_launches_that_would_be_small_are_one() {
+        let [_, load] = loads();
+        let of = |load: &Load, bytes| {
+            MemoryPlan::of_several(of_the_paper(), 1000, load, 2, bytes, GIB).unwrap()
+        };
+        assert_eq!(of(&load, 4 * GIB).in_hand, 2);
+        // Products of components: 48 bytes a voxel, once a launch.
+        let products = Load { of_launch: [4 * 256 * 271 * 102, 0, 48 * 256 * 271 * 70], ..load };
+        let fixed = 4 * 258 * 273 * 104 + 1_600_000_000;
+        let room = 2 * products.of_launch.iter().sum::<u64>();
+        let two = |bytes| MemoryPlan::new(of_the_paper(), 1000, &products, 2, bytes, GIB);
+        let short = fixed + room + room / 16;
+        assert!(two(short).is_ok());
+        assert_eq!(of(&products, short).in_hand, 1);
+        assert_eq!(of(&products, 4 * fixed).in_hand, 2);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use fimbria_compute::{math, philox};
 
 use super::labels::{RegionBits, WORD};
 use super::plan::MemoryPlan;
-use super::work::{LOOK_BACK, Work};
+use super::work::Work;
 use crate::draws::stream;
 use crate::field::floor;
 use crate::needs::Points;
@@ -210,7 +210,7 @@ fn of_counts(source: KernelSource, work: &Work<'_>) -> KernelSource {
         .with("SEED_SPACING_Y_F64", format_args!("{:e}", spacing[1]))
         .with("SEED_SPACING_Z_F64", format_args!("{:e}", spacing[2]))
         .with("KEEP_RUNS", u8::from(counts.is_some()))
-        .with("LOOK_BACK", whole(LOOK_BACK))
+        .with("LOOK_BACK", whole(work.look_back))
         .with("TABLE_SLOTS", whole(work.table_slots()))
         .with("RUN_WORDS", whole(work.run_words().max(1)))
         .with("COUNT_STEPS", u8::from(work.run_words() > 1))

@@ -22,12 +22,14 @@ pub(crate) struct Work<'a> {
     pub(crate) points: Points,
     /// Regions of seeds.
     pub(crate) n_regions: usize,
+    /// Runs that are looked through, [`LOOK_BACK`] but for tests.
+    pub(crate) look_back: usize,
 }
 
 /// Runs of a streamline that are looked through for a voxel it may have been in; of more its voxels are entered in a
 /// table. By counting reads and writes: up to 128 runs are looked through by 10 a run, with a table they take 5,
-/// half of them scattered; of 256 runs it were 35, of 5,000 2,000.
-pub(super) const LOOK_BACK: usize = 128;
+/// half of them scattered; looking through 256 runs takes 35 a run, through 5,000 2,000.
+pub(crate) const LOOK_BACK: usize = 128;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
@@ -78,14 +80,15 @@ impl<'a> Work<'a> {
             (Some(_), Some(_)) => needs.map_or(Points::None, |needs| needs.points),
         };
         let n_regions = seeds.iter().map(|seed| seed.region as usize + 1).max().unwrap_or(0);
-        Self { tracking: *tracking, regions, counts, places, points, n_regions }
+        let look_back = LOOK_BACK;
+        Self { tracking: *tracking, regions, counts, places, points, n_regions, look_back }
     }
 
     /// The same, where threads judge and count: devices need no memory for regions and counts then.
     pub(crate) fn of_points_alone(&self) -> Self {
-        let Self { tracking, n_regions, .. } = *self;
+        let Self { tracking, n_regions, look_back, .. } = *self;
         let points = Points::All;
-        Self { tracking, regions: None, counts: None, places: None, points, n_regions }
+        Self { tracking, regions: None, counts: None, places: None, points, n_regions, look_back }
     }
 
     /// True where the threads draw starts: only they know warps.
@@ -93,20 +96,16 @@ impl<'a> Work<'a> {
         is_warped(self.tracking.space)
     }
 
-    /// Numbers of each run of points in one voxel: the voxel, where somebody asks the steps to it, and where orientations
-    /// are counted the step that leads there.
+    /// Numbers of each run of points in one voxel: the voxel, the steps to it where somebody asks them, and the step
+    /// that leads there where orientations are counted.
     pub(super) fn run_words(&self) -> usize {
         match self.counts {
             None => 0,
             Some(counted) if counted.orientations => 5,
-            Some(counted) if counted.distances || self.n_targets() > 0 => 2,
-            Some(_) => {
-                if self.places.is_some() {
-                    2
-                } else {
-                    1
-                }
+            Some(counted) if counted.distances || self.n_targets() > 0 || self.places.is_some() => {
+                2
             }
+            Some(_) => 1,
         }
     }
 
@@ -125,7 +124,11 @@ impl<'a> Work<'a> {
     /// Slots of the table of a streamline of the most runs, twice as many as these; 0 where they are looked through.
     pub(super) fn table_slots(&self) -> usize {
         let most = 2 * self.tracking.propagation.half_points() as usize;
-        if self.counts.is_some() && most > LOOK_BACK { (2 * most).next_power_of_two() } else { 0 }
+        if self.counts.is_some() && most > self.look_back {
+            (2 * most).next_power_of_two()
+        } else {
+            0
+        }
     }
 
     pub(super) fn n_network(&self) -> usize {
@@ -158,8 +161,8 @@ impl<'a> Work<'a> {
         if counts { 3 * self.n_network() * self.n_network() } else { 0 }
     }
 
-    /// How its launches, `in_hand` at a time or where there is no memory for them one, share `bytes` of memory with the
-    /// field, in buffers of `largest` bytes at most.
+    /// How its launches, `in_hand` at a time or where memory is short one, share `bytes` of memory with the field, in
+    /// buffers of `largest` bytes at most.
     ///
     /// # Errors
     /// Where the field or a single sample does not fit.
@@ -171,8 +174,7 @@ impl<'a> Work<'a> {
     ) -> Result<MemoryPlan, Shortage> {
         let Tracking { field, propagation, .. } = self.tracking;
         let (half, load) = (propagation.half_points(), self.load());
-        let of = |in_hand| MemoryPlan::new(field.size(), half, &load, in_hand, bytes, largest);
-        of(in_hand).or_else(|_| of(1))
+        MemoryPlan::of_several(field.size(), half, &load, in_hand, bytes, largest)
     }
 
     /// What memory it takes beside the field.
@@ -184,8 +186,8 @@ impl<'a> Work<'a> {
         let marks = |at: usize| self.places.as_ref().map_or(0, |places| places.marks[at].len());
         let fixed = [2 * seeds.len(), 3 * seeds.len(), labels, marks(0), marks(1)];
         let of_launch = [self.visit_words(), self.network_words(), self.product_words()];
-        // How many it meets and where they are, on each grid, and where it returns.
-        let of_places = 5 * word + 2 * size_of::<u64>() as u64;
+        // How many it meets on each grid, where it returns, and where the lists of these begin.
+        let of_places = 3 * word + 2 * size_of::<u64>() as u64;
         let starts = if self.starts_are_given() { 3 } else { 0 };
         // Two seeds of a launch may have few of their samples in it.
         let of_targets = 3 * self.n_targets() as u64;

@@ -16,7 +16,7 @@ use super::threads::Threads;
 use super::{Collected, Deal, Tracker as _, lock};
 use crate::device::{DeviceTracker, Given, Made, MemoryPlan, Work};
 use crate::draws::Keyed;
-use crate::needs::Points;
+use crate::needs::{Needs, Points};
 use crate::sample::Collect;
 use crate::tracking::{Tracking, jittered};
 
@@ -33,7 +33,7 @@ const AT_ONCE: [u64; 2] = [4, 64];
 
 /// How much of a device's memory is used.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     /// What is free.
     Free,
     /// So many bytes, in buffers no larger than that.
@@ -41,6 +41,9 @@ pub(super) enum Memory {
 }
 
 impl Memory {
+    /// Runs that are looked through where memory is given.
+    pub(crate) const LOOK_BACK: usize = 4;
+
     /// Bytes that may be used of a device, and of its largest buffer.
     fn of(self, device: &Device) -> (u64, u64) {
         match self {
@@ -54,6 +57,15 @@ impl Memory {
         match self {
             Self::Free => IN_HAND,
             Self::Of { .. } => 1,
+        }
+    }
+
+    /// Runs of a streamline that are looked through in place of `usual`; where memory is given few, so that short
+    /// streamlines try both ways.
+    fn look_back(self, usual: usize) -> usize {
+        match self {
+            Self::Free => usual,
+            Self::Of { .. } => Self::LOOK_BACK,
         }
     }
 
@@ -150,13 +162,21 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         let first = (!devices.is_empty()).then(&new);
         let needs = first.as_ref().map(C::needs);
         let has_double = devices.iter().all(|device| device.info().has_f64);
-        let mut work = Work::new(tracking, needs.as_ref(), has_double);
+        let of_needs = |needs: Option<&Needs<'_>>| {
+            let work = Work::new(tracking, needs, has_double);
+            Work { look_back: memory.look_back(work.look_back), ..work }
+        };
+        let mut work = of_needs(needs.as_ref());
         let points_alone = work.of_points_alone();
-        if work.regions.is_some() && memory.fit(&work, devices) < memory.fit(&points_alone, devices)
-        {
-            progress.note(
-                "the threads judge and count these streamlines: a device has no memory for regions and counts",
-            );
+        let most = memory.fit(&points_alone, devices);
+        let fits = |work: &Work<'_>| work.regions.is_none() || memory.fit(work, devices) == most;
+        if !fits(&work) && work.counts.is_some() {
+            progress.note("the threads count these streamlines: a device has no memory for counts");
+            work = of_needs(needs.map(|needs| Needs { counts: None, ..needs }).as_ref());
+        }
+        if !fits(&work) {
+            progress
+                .note("the threads judge these streamlines: a device has no memory for regions");
             work = points_alone;
         }
         let (numbers, plans) = memory.plans(&work, devices, progress);
@@ -176,9 +196,25 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         Self { threads, work, hands, queues, per_chunk, service, given }
     }
 
-    /// A chunk on a device; collectors take of it only once all of it is made, so that a device that fails
-    /// leaves nothing behind.
+    /// A chunk on a device, by this queue of it, or where it has no memory for two launches after all in the room of
+    /// another queue's, one after the other.
     fn on_device(
+        &self,
+        [device, queue]: [usize; 2],
+        samples: Range<u64>,
+    ) -> Result<Vec<C::Block>, DeviceError> {
+        let trackers = &self.hands[device].trackers;
+        match self.on_queue([device, queue], samples.clone()) {
+            Err(DeviceError::OutOfMemory { .. }) if trackers.len() > 1 => {
+                *lock(&trackers[queue]) = None;
+                self.on_queue([device, (queue + 1) % trackers.len()], samples)
+            }
+            done => done,
+        }
+    }
+
+    /// Collectors take of a chunk only once all of it is made, so that a device that fails leaves nothing behind.
+    fn on_queue(
         &self,
         [device, queue]: [usize; 2],
         samples: Range<u64>,

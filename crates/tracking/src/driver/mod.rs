@@ -22,7 +22,8 @@ use crate::fast::FastTracker;
 use crate::sample::{Collect, Parcel, Take};
 use crate::tracking::Tracking;
 
-use devices::{Crew, Memory};
+use devices::Crew;
+pub(crate) use devices::Memory;
 pub(crate) use judging::{Half, Judged, Judging, Made};
 pub use select::{Selected, track_densities};
 use single::Single;

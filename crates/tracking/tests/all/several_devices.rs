@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use fimbria_compute::device::{Device, DeviceOptions};
+use fimbria_compute::device::{Buffer, Device, DeviceOptions};
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 use fimbria_tracking::{
@@ -174,6 +174,31 @@ fn a_device_lost_on_the_way_costs_a_message_and_no_streamline() {
     // Once, whatever its other queue says.
     let all = warnings.all();
     assert!(all.len() == 1 && all[0].contains("the device is given up"), "{all:?}");
+}
+
+#[test]
+fn a_device_that_fills_on_the_way_costs_messages_and_no_streamline() {
+    let Some(devices) = devices(&[DeviceOptions::default()]) else { return };
+    let case = Case::new(with_loops());
+    let warnings = Warnings::default();
+    let alone = case.on(&[], Deal::default(), &warnings, |_| ());
+    // After the first round all of the memory it may use is taken, and later what a launch that asks for more
+    // has given back.
+    let mut hogs: Vec<Buffer<u8>> = Vec::new();
+    let (rest, shares) = case.shared(&devices, SMALL, &warnings, |_| {
+        while devices[0].available_bytes() >= 4 {
+            let largest = devices[0].info().largest_buffer_bytes;
+            let bytes = devices[0].available_bytes().min(largest) as usize;
+            hogs.push(devices[0].allocate(bytes).unwrap());
+        }
+    });
+    assert_eq!(alone, rest);
+    assert!(shares.devices[0] > 0 && shares.cpu > 0, "{shares:?}");
+    assert_eq!(shares.devices[0] + shares.cpu, 2 * case.seeds.len());
+    let all = warnings.all();
+    assert_eq!(all.iter().filter(|said| said.contains("not used any more")).count(), 1, "{all:?}");
+    // Three failures, one more of each queue of the same round, and the verdict.
+    assert!(all.len() <= 6, "{all:?}");
 }
 
 #[test]
