@@ -4,9 +4,12 @@ use fimbria_compute::device::{Argument, Buffer, Device, DeviceError, Kernel, Lau
 
 use super::tiles::TILE;
 
-/// A list may take one part in as many of the device's memory that is left. What is made later needs
-/// memory too, and other shares of an operator may come to the same device, with two lists each.
+/// A list takes at most this part of the memory that is left to spare: other shares of an operator may come to the
+/// same device, with two lists each.
 const SHARE_OF_MEMORY: u64 = 6;
+
+/// Counts that the host adds up at a time.
+const PIECE: usize = 1 << 18;
 
 /// For each group of a kernel the candidates that meet it, by batch, in the order in which the kernel without
 /// lists would find them. Two bytes for each that meets and four for each batch.
@@ -22,7 +25,7 @@ pub(super) struct List {
 impl List {
     /// For each of `groups` those of `candidates` that meet it, taken `batch` at a time; by `kernel`, whose
     /// parameters are `fill`, the numbers of batches and of candidates, `what`, and the list. `None` where the
-    /// memory that is left would not do.
+    /// memory that is left would not do, of which `later` bytes are for what is made later.
     ///
     /// # Safety
     /// `what` are the kernel's parameters between those named, with at least `groups` groups and `candidates`.
@@ -34,16 +37,20 @@ impl List {
         kernel: &Kernel,
         (groups, candidates, batch): (usize, usize, usize),
         what: &[Argument],
+        later: u64,
     ) -> Result<Option<Self>, DeviceError> {
         let batches = candidates.div_ceil(batch);
+        let most = device.available_bytes().saturating_sub(later) / SHARE_OF_MEMORY;
         // SAFETY: the caller's promise.
-        match unsafe { Self::within(device, kernel, (groups, candidates, batches), what) } {
+        match unsafe { Self::within(device, kernel, (groups, candidates, batches), what, most) } {
             // Others may have taken memory meanwhile, or the driver has less than it said.
             Err(DeviceError::OutOfMemory { .. } | DeviceError::BufferTooLarge { .. }) => Ok(None),
             result => result,
         }
     }
 
+    /// The list, unless it takes more than `most` bytes.
+    ///
     /// # Safety
     /// As for [`new`](Self::new).
     unsafe fn within(
@@ -51,8 +58,8 @@ impl List {
         kernel: &Kernel,
         (groups, candidates, batches): (usize, usize, usize),
         what: &[Argument],
+        most: u64,
     ) -> Result<Option<Self>, DeviceError> {
-        let most = device.available_bytes() / SHARE_OF_MEMORY;
         let counts = groups * batches;
         if 4 * (counts as u64 + 1) > most {
             return Ok(None);
@@ -68,19 +75,22 @@ impl List {
         };
         let mut starts = device.zeros::<u32>(counts + 1)?;
         launch(0, &mut starts, &mut device.allocate(0)?)?;
-        let mut host = starts.to_vec()?;
+        let mut piece = vec![0; PIECE.min(counts + 1)];
         let mut total = 0_u64;
-        for start in &mut host {
-            let count = u64::from(*start);
-            // Too large a total is refused below.
-            *start = total as u32;
-            total += count;
+        for at in (0..=counts).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min(counts + 1 - at)];
+            starts.read(at, piece)?;
+            for start in &mut *piece {
+                let count = u64::from(*start);
+                *start = total as u32;
+                total += count;
+            }
+            // Kernels count hits in 32 bits.
+            if total > u64::from(u32::MAX) || 2 * total + 4 * (counts as u64 + 1) > most {
+                return Ok(None);
+            }
+            starts.write(at, piece)?;
         }
-        // Kernels count hits in 32 bits.
-        if total > u64::from(u32::MAX) || 2 * total + 4 * (counts as u64 + 1) > most {
-            return Ok(None);
-        }
-        starts.write(0, &host)?;
         let mut hits = device.allocate(total as usize)?;
         launch(1, &mut starts, &mut hits)?;
         Ok(Some(Self { batches, starts, hits }))
@@ -115,7 +125,7 @@ mod tests {
 
     fn pairs(device: &Device, model: &FieldModel) -> DevicePairs {
         let sources = Sources::from_model(model);
-        DevicePairs::cylinders(model, &sources, device, true).unwrap()
+        DevicePairs::cylinders(model, &sources, device, true, 0).unwrap()
     }
 
     /// (group, candidate) of a list, in its order.

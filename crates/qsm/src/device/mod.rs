@@ -64,6 +64,9 @@ impl<E: Into<DeviceOperatorError>> From<E> for Ended {
     }
 }
 
+/// Vectors over unknowns and over receivers that a solver has, with its penalty's, at most.
+const VECTORS: usize = 16;
+
 /// A on a device, as [`HostOperator`](crate::HostOperator) is on threads.
 pub struct DeviceOperator {
     domain: DeviceSpace,
@@ -80,6 +83,21 @@ enum SphereSum {
     None,
     Convolution(Box<DeviceConvolution>),
     Pairs(Box<DevicePairs>),
+}
+
+impl SphereSum {
+    /// Bytes that a product takes while it is made.
+    fn bytes_of_product(&self) -> u64 {
+        match self {
+            // A volume and its spectrum.
+            Self::Convolution(convolution) => {
+                let fft = &convolution.fft;
+                (size_of::<f32>() * fft.elements()
+                    + size_of::<Complex32>() * fft.spectrum_elements()) as u64
+            }
+            Self::None | Self::Pairs(_) => 0,
+        }
+    }
 }
 
 /// What sources do in their own voxels.
@@ -141,6 +159,9 @@ impl DeviceOperator {
         } else {
             SphereSum::Pairs(Box::new(DevicePairs::spheres(model, &sources.spheres, device)?))
         };
+        // Vectors of solvers.
+        let vectors = VECTORS * (model.unknowns.len() + model.receivers.len()) * size_of::<f32>();
+        let later = spheres.bytes_of_product() + vectors as u64;
         let source = vectors_source();
         let inside = sources.inside(model);
         let of = |part: fn(&Inside) -> u32| inside.iter().map(part).collect::<Vec<u32>>();
@@ -149,7 +170,7 @@ impl DeviceOperator {
             domain: DeviceSpace::new(device, model.unknowns.len())?,
             range: DeviceSpace::new(device, model.receivers.len())?,
             spheres,
-            cylinders: DevicePairs::cylinders(model, &sources, device, cull)?,
+            cylinders: DevicePairs::cylinders(model, &sources, device, cull, later)?,
             inside: InsideArrays {
                 unknown: device.upload(&of(|inside| inside.unknown))?,
                 receiver: device.upload(&of(|inside| inside.receiver))?,

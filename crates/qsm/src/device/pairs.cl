@@ -152,7 +152,8 @@ KERNEL(amounts)(u64 n, GLOBAL const u32 *RESTRICT unknown, GLOBAL const f32 *RES
 #define ITEM_Y (f32)((u32)LOCAL_ID() / 4u % 4u)
 #define ITEM_Z (f32)((u32)LOCAL_ID() / 16u)
 
-/* The field in a tile: group g is tiles[g], the bits of .x its place in the volume, .yzw its first voxel. */
+/* The field in a tile: group g is tiles[g], .x its place in the volume, below 2^24 so that it is whole,
+   .yzw its first voxel. */
 GROUP_KERNEL(pair_field, TILE)(u32 n, GLOBAL const f32x4 *RESTRICT sources,
                                GLOBAL const f32 *RESTRICT amount,
                                GLOBAL const f32x4 *RESTRICT tiles, GLOBAL f32 *RESTRICT field) {
@@ -174,7 +175,7 @@ GROUP_KERNEL(pair_field, TILE)(u32 n, GLOBAL const f32x4 *RESTRICT sources,
         error += add_exactly(&sum, part);
         BARRIER(); /* hits are used again */
     }
-    field[(u64)TILE * F32_BITS(tile.x) + LOCAL_ID()] = sum + error;
+    field[TILE * (u64)tile.x + LOCAL_ID()] = sum + error;
 }
 
 /* The same where the sources that meet are listed. */
@@ -198,12 +199,12 @@ GROUP_KERNEL(listed_field, TILE)(u32 batches, GLOBAL const f32x4 *RESTRICT sourc
         }
         error += add_exactly(&sum, part);
     }
-    field[(u64)TILE * F32_BITS(tile.x) + LOCAL_ID()] = sum + error;
+    field[TILE * (u64)tile.x + LOCAL_ID()] = sum + error;
 }
 
 /* The item's part of what a source sees in a tile, added to `part`. */
 #define SEE_TILE(part, s, tile) \
-    part = FMA(field[(u64)TILE * F32_BITS(tile.x) + LOCAL_ID()], \
+    part = FMA(field[TILE * (u64)tile.x + LOCAL_ID()], \
                pair_value(s, tile.y + ITEM_X, tile.z + ITEM_Y, tile.w + ITEM_Z), part)
 
 /* What a source sees of the field: group g is source g. */

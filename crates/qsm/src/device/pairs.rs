@@ -57,6 +57,9 @@ pub(super) struct DevicePairs {
     seen: Product,
 }
 
+/// Elements of a tiled volume at most: places of tiles are whole numbers in f32.
+const MOST_ELEMENTS: usize = TILE << 24;
+
 /// A product's kernel, and the same over a list where there is one.
 struct Product {
     tested: Kernel,
@@ -64,11 +67,13 @@ struct Product {
 }
 
 impl DevicePairs {
+    /// Cylinders, listed with the tiles that they meet if `cull`, where that leaves `later` bytes of memory.
     pub(super) fn cylinders(
         model: &FieldModel,
         sources: &Sources,
         device: &Device,
         cull: bool,
+        later: u64,
     ) -> Result<Self, DeviceError> {
         let of = |(at, cylinder): &([usize; 3], Cylinder)| {
             let source = Source::<f32>::new(&model.geometry, *at, cylinder, [0, 1, 2]);
@@ -85,7 +90,7 @@ impl DevicePairs {
         let mut pairs =
             Self::new(model, device, &sources.cylinder_index, (&numbers, &strength), &text)?;
         if cull {
-            pairs.list(&text)?;
+            pairs.list(&text, later)?;
         }
         Ok(pairs)
     }
@@ -121,8 +126,15 @@ impl DevicePairs {
         text: &KernelSource,
     ) -> Result<Self, DeviceError> {
         let tiles = Tiles::new(&model.geometry, &model.receivers);
-        let tile =
-            |&[place, x, y, z]: &[u32; 4]| [f32::from_bits(place), x as f32, y as f32, z as f32];
+        if tiles.elements > MOST_ELEMENTS {
+            let bytes = |elements: usize| (elements * size_of::<f32>()) as u64;
+            return Err(DeviceError::BufferTooLarge {
+                device: device.info().name.clone(),
+                requested: bytes(tiles.elements),
+                largest: bytes(MOST_ELEMENTS),
+            });
+        }
+        let tile = |at: &[u32; 4]| at.map(|number| number as f32);
         let tile: Vec<[f32; 4]> = tiles.list.iter().map(tile).collect();
         let every: Vec<u32> = (0..tiles.receivers.len() as u32).collect();
         let ones = vec![1.0_f32; tiles.receivers.len()];
@@ -145,8 +157,8 @@ impl DevicePairs {
         })
     }
 
-    /// Lists what meets, where memory permits.
-    fn list(&mut self, text: &KernelSource) -> Result<(), DeviceError> {
+    /// Lists what meets, where memory permits and leaves `later` bytes.
+    fn list(&mut self, text: &KernelSource, later: u64) -> Result<(), DeviceError> {
         if self.sources == 0 {
             return Ok(());
         }
@@ -156,7 +168,7 @@ impl DevicePairs {
             let kernel = device.kernel(text, kernel)?;
             // SAFETY: the kernels' parameters between, with a group for each tile or source and a candidate
             // for each of the others.
-            unsafe { List::new(&device, &kernel, (groups, candidates, BATCH), &what) }
+            unsafe { List::new(&device, &kernel, (groups, candidates, BATCH), &what, later) }
         };
         let listed = |list: Option<List>, kernel: &str| match list {
             None => Ok(None),

@@ -33,7 +33,7 @@ impl Filter {
 
     /// The spectrum of `volume` times the filter.
     fn spectrum(&self, volume: &Buffer<f32>) -> Result<Buffer<Complex32>, DeviceError> {
-        let n = self.fft.spectrum_elements();
+        let n = self.by.len();
         let mut spectrum = self.by.device().allocate(n)?;
         self.fft.forward(volume, &mut spectrum)?;
         let arguments = [(n as u64).into(), (&self.by).into(), (&mut spectrum).into()];

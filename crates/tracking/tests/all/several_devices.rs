@@ -177,7 +177,7 @@ fn a_device_lost_on_the_way_costs_a_message_and_no_streamline() {
 }
 
 #[test]
-fn a_device_that_fills_on_the_way_costs_messages_and_no_streamline() {
+fn a_device_that_fills_on_the_way_costs_no_streamline() {
     let Some(devices) = devices(&[DeviceOptions::default()]) else { return };
     let case = Case::new(with_loops());
     let warnings = Warnings::default();
@@ -193,12 +193,17 @@ fn a_device_that_fills_on_the_way_costs_messages_and_no_streamline() {
         }
     });
     assert_eq!(alone, rest);
-    assert!(shares.devices[0] > 0 && shares.cpu > 0, "{shares:?}");
+    assert!(!hogs.is_empty());
+    // It goes on in the room that it has; where that does not do, the threads make the samples and it is told.
+    assert!(shares.devices[0] > 0, "{shares:?}");
     assert_eq!(shares.devices[0] + shares.cpu, 2 * case.seeds.len());
     let all = warnings.all();
-    assert_eq!(all.iter().filter(|said| said.contains("not used any more")).count(), 1, "{all:?}");
     // Three failures, one more of each queue of the same round, and the verdict.
-    assert!(all.len() <= 6, "{all:?}");
+    assert!((shares.cpu > 0) == !all.is_empty() && all.len() <= 6, "{shares:?} {all:?}");
+    assert!(
+        all.iter().all(|said| said.contains("memory") || said.contains("not used any more")),
+        "{all:?}"
+    );
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl DeviceFft {
         error_bound(self.transformed)
     }
 
-    /// Transforms `data`, which may come to lie elsewhere in memory; that shows nowhere.
+    /// Transforms `data`; the buffer may be exchanged for another of the same length.
     ///
     /// # Errors
     /// Where the device fails, or the buffer is another's or of another length.
@@ -122,7 +122,7 @@ impl Limits {
         Self { bytes, items: info.max_group_size as usize }
     }
 
-    /// What every device that OpenCL calls one has, and every card.
+    /// What common devices have at least: texts are compiled for it to be checked.
     pub(crate) const LEAST: Self = Self { bytes: 32 << 10, items: 256 };
 
     /// No memory for groups.
