@@ -112,8 +112,8 @@ where
     C: Send,
     E: From<Interrupted>,
 {
-    let threads: Vec<(usize, &Device)> = devices.iter().enumerate().collect();
-    run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress)
+    let queues: Vec<&[Device]> = devices.iter().map(std::slice::from_ref).collect();
+    run_queues(&queues, chunks, on_device, on_cpu, progress)
 }
 
 /// As [`run_chunks`], each device with [`IN_HAND`] chunks at once, every one on a host thread and a queue of
@@ -152,25 +152,7 @@ pub fn queues_of(device: &Device, n: usize) -> Vec<Device> {
 /// # Errors
 /// As [`run_chunks`].
 pub fn run_queues<C, E>(
-    queues: &[Vec<Device>],
-    chunks: &mut [C],
-    on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
-    on_cpu: impl FnMut(&mut C) -> Result<(), E>,
-    progress: &dyn Progress,
-) -> Result<Shares, E>
-where
-    C: Send,
-    E: From<Interrupted>,
-{
-    let of_device = |(index, queues)| std::iter::repeat(index).zip(queues);
-    let threads: Vec<_> = queues.iter().enumerate().flat_map(of_device).collect();
-    run_on(queues.len(), &threads, chunks, on_device, on_cpu, progress)
-}
-
-/// Each of `threads` serves the device of an index below `n_devices`.
-fn run_on<C, E>(
-    n_devices: usize,
-    threads: &[(usize, &Device)],
+    queues: &[impl AsRef<[Device]>],
     chunks: &mut [C],
     on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
     mut on_cpu: impl FnMut(&mut C) -> Result<(), E>,
@@ -180,15 +162,16 @@ where
     C: Send,
     E: From<Interrupted>,
 {
-    let queue = Queue::new(chunks, n_devices);
+    let queue = Queue::new(chunks, queues.len());
     std::thread::scope(|scope| {
-        let serving: Vec<_> = threads
-            .iter()
-            .map(|&(index, device)| {
+        let mut serving = Vec::new();
+        for (index, queues) in queues.iter().enumerate() {
+            for device in queues.as_ref() {
                 let (queue, on_device) = (&queue, &on_device);
-                (index, scope.spawn(move || serve(queue, index, device, on_device, progress)))
-            })
-            .collect();
+                let thread = scope.spawn(move || serve(queue, index, device, on_device, progress));
+                serving.push((index, thread));
+            }
+        }
 
         // A chunk that `on_cpu` panics on is never done: devices must not wait for it.
         let _stop = StopOnPanic(&queue);
@@ -203,7 +186,7 @@ where
             cpu += 1;
             queue.done();
         }
-        let mut devices = vec![0; n_devices];
+        let mut devices = vec![0; queues.len()];
         for (index, thread) in serving {
             devices[index] +=
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -1,11 +1,4 @@
-/* Products of a filter that is real and even in the Fourier domain, and of differences along the axes. */
-
-KERNEL(filter)(u64 n, GLOBAL const f32 *RESTRICT by, GLOBAL f32x2 *RESTRICT spectrum) {
-    u64 k = GLOBAL_ID();
-    if (k >= n) return;
-    f32x2 x = spectrum[k];
-    spectrum[k] = F32X2(by[k] * x.x, by[k] * x.y);
-}
+/* Weights of voxels, and of differences along the axes. */
 
 /* y[i] = weight[i] volume[place[i]] */
 KERNEL(weigh)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT weight,

@@ -7,7 +7,7 @@ use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
 use super::operators::{OfCone, WeightedDipole};
-use crate::device::{DeviceOperatorError, RING};
+use crate::device::{DeviceOperatorError, RING, vectors_source};
 
 /// The text of the kernels of least squares in the whole volume.
 pub(crate) fn filters_source() -> KernelSource {
@@ -19,7 +19,7 @@ struct Filter {
     fft: DeviceRealFft,
     /// Over the half spectrum.
     by: Buffer<f32>,
-    filter: Kernel,
+    multiply: Kernel,
 }
 
 impl Filter {
@@ -27,7 +27,7 @@ impl Filter {
         Ok(Self {
             fft: DeviceRealFft::new(device, shape)?,
             by: device.upload(by)?,
-            filter: device.kernel(&filters_source(), "filter")?,
+            multiply: device.kernel(&vectors_source(), "multiply_spectrum")?,
         })
     }
 
@@ -38,7 +38,7 @@ impl Filter {
         self.fft.forward(volume, &mut spectrum)?;
         let arguments = [(n as u64).into(), (&self.by).into(), (&mut spectrum).into()];
         // SAFETY: the kernel's three parameters; both have n elements.
-        unsafe { self.filter.launch(Launch::items(n), &arguments)? };
+        unsafe { self.multiply.launch(Launch::items(n), &arguments)? };
         Ok(spectrum)
     }
 }

@@ -92,8 +92,12 @@ DEVICE_FN void add_products(GLOBAL u32 *products, const course *c, u32 side, u32
 }
 #endif
 
-/* Nothing is seen yet: an empty filter, or for many runs an empty table. */
-DEVICE_FN void begin_course(course *c) {
+/* Nothing is seen yet: an empty filter, or for many runs an empty table. How many runs the halves have, those that
+   are kept, stands in `row` of ends and the next. */
+DEVICE_FN void begin_course(course *c, GLOBAL const u32 *ends, u32 row) {
+    for (u32 side = 0; side < 2u; side++) {
+        c->n_runs[side] = ends[(2u + side) * c->n + c->item] >> 8 ? ends[(row + side) * c->n + c->item] : 0u;
+    }
     c->shift = 32u;
 #if TABLE_SLOTS
     u32 n_runs = c->n_runs[0] + c->n_runs[1];
@@ -179,10 +183,7 @@ DEVICE_FN void count_one(course *c, const counts *to) {
     GLOBAL const u32 *ends = to->ends;
     GLOBAL const u32 *labels = to->labels;
     u64 n = c->n, i = c->item;
-    for (u32 side = 0; side < 2u; side++) {
-        c->n_runs[side] = ends[(2u + side) * n + i] >> 8 ? ends[(4u + side) * n + i] : 0u;
-    }
-    begin_course(c);
+    begin_course(c, ends, 4u);
 #if N_TARGETS || RETURNS
     u32 start_side = c->n_runs[0] != 0u ? 0u : 1u;
     u32 start = c->n_runs[start_side] != 0u ? c->runs[run_at(c, start_side, 0u)] : 0u;
@@ -270,10 +271,7 @@ DEVICE_FN void count_one(course *c, const counts *to) {
 /* The places that a streamline meets on the other grid, where its course is. */
 DEVICE_FN void meet_elsewhere(course *c, GLOBAL const u32 *ends, GLOBAL const u32 *places, GLOBAL u32 *met) {
     u32 n_met = 0u;
-    for (u32 side = 0; side < 2u; side++) {
-        c->n_runs[side] = ends[(2u + side) * c->n + c->item] >> 8 ? ends[(6u + side) * c->n + c->item] : 0u;
-    }
-    begin_course(c);
+    begin_course(c, ends, 6u);
     for (u32 side = 0; side < 2u; side++) {
         for (u32 run = 0; run < c->n_runs[side]; run++) {
             u32 voxel = c->runs[run_at(c, side, run)];

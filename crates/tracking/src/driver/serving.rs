@@ -94,7 +94,7 @@ pub(super) fn make<B: Send>(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<B>>, Interrupted> {
     let good = service.good();
-    let serving: Vec<_> = good.iter().map(|index| queues[*index].clone()).collect();
+    let serving: Vec<&[Device]> = good.iter().map(|index| &*queues[*index]).collect();
     let mut blocks: Vec<Vec<B>> = units.iter().map(|_| Vec::new()).collect();
     let mut chunks: Vec<Chunk<B>> = (0..)
         .zip(units)
@@ -130,7 +130,7 @@ pub(super) fn make<B: Send>(
 }
 
 /// The device of a queue, and which of its queues it is.
-fn place_of(queue: &Device, of_devices: &[Vec<Device>]) -> Option<[usize; 2]> {
+fn place_of(queue: &Device, of_devices: &[&[Device]]) -> Option<[usize; 2]> {
     of_devices.iter().enumerate().find_map(|(device, queues)| {
         let number = queues.iter().position(|known| std::ptr::eq(known, queue))?;
         Some([device, number])

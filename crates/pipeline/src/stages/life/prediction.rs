@@ -70,10 +70,15 @@ impl Prediction {
         let (volume, voxel) = (sample / places.len(), sample % places.len());
         match places[voxel] {
             NONE => 0.0,
-            place => match self.row_of[volume] {
-                None => self.s0[place as usize],
-                Some(row) => self.rows[place as usize * self.n_rows + row],
-            },
+            place => self.of_voxel(place as usize, self.row_of[volume]),
+        }
+    }
+
+    /// Of the voxel at `place` what `row` of its rows says, or its unweighted signal.
+    fn of_voxel(&self, place: usize, row: Option<usize>) -> f32 {
+        match row {
+            None => self.s0[place],
+            Some(row) => self.rows[place * self.n_rows + row],
         }
     }
 
@@ -86,10 +91,7 @@ impl Prediction {
             for (volume, row) in self.row_of.iter().enumerate() {
                 let samples = image.volume_mut(volume);
                 for place in first..left {
-                    samples[self.voxels[place] as usize] = match row {
-                        None => self.s0[place],
-                        Some(row) => self.rows[place * self.n_rows + row],
-                    };
+                    samples[self.voxels[place] as usize] = self.of_voxel(place, *row);
                 }
             }
             left = first;
