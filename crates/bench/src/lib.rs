@@ -71,11 +71,6 @@ pub trait Benchmark: Args {
 
 /// A benchmark that `mpirun` may have started several times.
 pub trait SharedBenchmark: Args {
-    /// True where devices have no part in it.
-    fn is_on_threads(&self) -> bool {
-        false
-    }
-
     /// Runs it in every process of `world`, of which the first speaks.
     ///
     /// # Errors

@@ -3,8 +3,10 @@
 //! * `products`: M and M' beside a plain loop, and beside what the machine attains;
 //! * `solvers`: whole solutions, and where their time goes;
 //! * `synthetic`: problems of any size;
-//! * `plan`: a model of the time on several processes, beside the time.
+//! * `plan`: a model of the time on several processes, beside the time;
+//! * `elsewhere`: that model on machines and cards that are not here.
 
+mod elsewhere;
 mod plan;
 mod products;
 mod solvers;
@@ -20,10 +22,11 @@ use fimbria_life::{Atoms, EncodeOptions, Method, Rank, System, TissueOptions};
 use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::life::AtomsName;
 
+use self::elsewhere::Elsewhere;
 use self::synthetic::{Size, Synthetic};
 use super::clock::{Interruptible, peak_memory};
 use super::table::digits;
-use crate::{Console, Failure, Machine, SharedBenchmark};
+use crate::{Console, Failure, Machine, SharedBenchmark, usage};
 use fimbria_pipeline::options::{Described as _, at_least, choice, within};
 
 /// Time connectome evaluation: products, their shares, and solvers
@@ -67,6 +70,9 @@ pub struct BenchLife {
     /// what the machine attains, and measure it; under mpirun with all processes
     #[arg(long)]
     plan: bool,
+
+    #[command(flatten)]
+    elsewhere: Elsewhere,
 }
 
 const HELP: &str = "\
@@ -99,14 +105,14 @@ With --plan, for each of three sizes, the time of 20 iterations of SBB as predic
   over processes take their bytes at a bandwidth, and a latency, both measured. Then the time of the
   largest for every number of ranks and threads that this machine has cores for.
   `mpirun --bind-to none -n 2 fimbria bench life --plan --threads 1` (a build with MPI) measures two
-  processes of one thread.";
+  processes of one thread.
+  Then the time on 1, 2, 4 … --machines: of it sums over them, by --network or as measured under
+  mpirun on several. Then that on 1, 2, 4 and 8 cards in a machine: of --card, of which products are
+  taken to attain half of the memory's bandwidth, and such as the first device here, whose gradient
+  is timed in a problem of an eighth of the size. Of it products, transfers of weights and sums with
+  two waits of 20 µs a product, and what the host does. Nothing of this was measured there.";
 
 impl SharedBenchmark for BenchLife {
-    /// A model of the time is of threads.
-    fn is_on_threads(&self) -> bool {
-        self.plan
-    }
-
     /// Only plans share their work among processes.
     fn run(
         self,
@@ -123,18 +129,22 @@ impl SharedBenchmark for BenchLife {
             solver,
             short,
             plan,
+            elsewhere,
         } = self;
         let [streamlines, directions, voxels] =
             [streamlines, directions, voxels].map(|n| n as usize);
         let size = Size { streamlines, directions, voxels };
         let counts = machine.thread_counts();
         let Machine { workers, devices, devices_only } = machine;
+        let on = Backend::new(&workers, &devices);
+        if plan && devices_only {
+            return Err(usage("a plan is of threads, too: leave out --devices-only"));
+        }
         if plan {
-            return plan::report(size, atoms, &workers, world, console);
+            return plan::report(size, atoms, &elsewhere, &on, world, console);
         }
         let (problem, line) = made(size, atoms, &workers, &Solo, console)?;
         console.print(&line)?;
-        let on = Backend::new(&workers, &devices);
         let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
         let systems = ranks.iter().map(|rank| system(&problem, *rank, &on, &Solo));
         let systems = systems.collect::<Result<Vec<System>, Failure>>()?;

@@ -5,7 +5,7 @@
 //! them: from 10,000 to 7 million entries, with dictionaries of 1 to 17 MB, an entry took the same
 //! time within 12 %. Each process has its part of the entries, and none waits for another but in
 //! sums, which take a latency and a time for each byte. The solver's own vectors pass memory some
-//! times in each iteration.
+//! times in each iteration. `elsewhere` goes on to machines and cards that are not here.
 
 use std::time::Instant;
 
@@ -18,6 +18,7 @@ use fimbria_life::{Atoms, DealtProduct, Rank, Shared, System};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, counted, digits, number, percent};
+use super::elsewhere::{Cards, Elsewhere, Fleet};
 use super::products::{Attained, Product, Work};
 use super::solvers::Timed;
 use super::synthetic::Size;
@@ -27,7 +28,7 @@ use crate::{Console, Failure};
 /// Iterations of SBB that are predicted: as many of its short steps as of its long ones.
 const ITERATIONS: usize = 20;
 /// Products of so many iterations, with those before the first: y = M w, and M'(M w - y).
-const PRODUCTS: [f64; 2] = [0.5 * ITERATIONS as f64, 1.5 * ITERATIONS as f64 + 2.0];
+pub(super) const PRODUCTS: [f64; 2] = [0.5 * ITERATIONS as f64, 1.5 * ITERATIONS as f64 + 2.0];
 /// How often the solver's steps pass a vector of weights in an iteration.
 const PASSES: f64 = 24.0;
 /// How often a problem is solved for its time.
@@ -37,9 +38,9 @@ const CALIBRATION: usize = 8;
 const PARTS: [usize; 3] = [4, 2, 1];
 
 /// What predictions are made from.
-struct Model {
-    attained: Attained,
-    link: Link,
+pub(super) struct Model {
+    pub(super) attained: Attained,
+    pub(super) link: Link,
     /// The time of products over that of their multiply-adds.
     factor: f64,
 }
@@ -48,10 +49,15 @@ struct Model {
 pub(super) fn report(
     size: Size,
     atoms: Atoms,
-    workers: &Workers,
+    elsewhere: &Elsewhere,
+    on: &Backend<'_>,
     world: &mut World,
     console: &dyn Console,
 ) -> Result<(), Failure> {
+    let workers = on.workers;
+    let machines_here = world.comm().of_each(world.comm().local_rank() as u64);
+    let machines_here = machines_here.into_iter().filter(|&rank| rank == 0).count();
+    elsewhere.check(machines_here)?;
     let is_first = world.comm().rank() == 0;
     let say = |text: &str| if is_first { console.print(text) } else { Ok(()) };
     let threads = counted(workers.threads());
@@ -60,7 +66,7 @@ pub(super) fn report(
     let comm = world.comm();
     comm.barrier();
     let mut model = Model { attained: Attained::by(workers), link, factor: 1.0 };
-    let trial = |part| Trial::from_counts(size, part, atoms.clone(), workers, comm, console);
+    let trial = |part| Trial::from_counts(size.part(part), atoms.clone(), workers, comm, console);
     let small = trial(CALIBRATION)?;
     // Of all processes: a small problem may leave one of them nothing to do.
     let mut all = [small.products, model.adds(&small.work)];
@@ -99,38 +105,35 @@ pub(super) fn report(
         largest = Some(trial);
     }
     comm.barrier();
-    match largest {
-        Some(trial) if is_first => recommend(&trial, &model, comm.size(), exchange, console),
-        _ => Ok(()),
-    }
+    let Some(mut largest) = largest.filter(|_| is_first) else { return Ok(()) };
+    largest.work.scale(comm.size() as f64);
+    let machine = recommend(&largest, model, exchange, console)?;
+    let fleet = Fleet { machine, trial: &largest, machines_here, link };
+    fleet.report(elsewhere, console)?;
+    let cards = Cards::found(elsewhere, size.part(CALIBRATION), atoms, on, console)?;
+    cards.iter().try_for_each(|cards| cards.report(&largest, fleet.memory(), console))
 }
 
 /// A problem, and how long it took.
-struct Trial {
+pub(super) struct Trial {
     /// Of this process.
-    work: Work,
-    unknowns: f64,
+    pub(super) work: Work,
+    pub(super) unknowns: f64,
     /// Seconds of all iterations.
-    seconds: f64,
+    pub(super) seconds: f64,
     /// Seconds in this process's products.
-    products: f64,
+    pub(super) products: f64,
 }
 
 impl Trial {
-    /// Solves a part of a problem.
+    /// Solves a problem.
     fn from_counts(
         size: Size,
-        part: usize,
         atoms: Atoms,
         workers: &Workers,
         comm: &dyn Comm,
         console: &dyn Console,
     ) -> Result<Self, Failure> {
-        let size = Size {
-            streamlines: (size.streamlines / part).max(10),
-            voxels: (size.voxels / part).max(100),
-            ..size
-        };
         let (problem, _) = made(size, atoms, workers, comm, console)?;
         let [_, short]: [Rank; 2] = RANKS;
         let system = system(&problem, short, &Backend::cpu(workers), comm)?;
@@ -222,7 +225,7 @@ impl Model {
     }
 
     /// Seconds of all products: `share` of the work of one process.
-    fn products(&self, work: &Work, share: f64) -> f64 {
+    pub(super) fn products(&self, work: &Work, share: f64) -> f64 {
         let memory = self.attained.memory_seconds(work);
         let of = |product| memory.max(self.factor * self.attained.adds_seconds(work, product));
         let [applies, gradients] = PRODUCTS;
@@ -230,12 +233,8 @@ impl Model {
     }
 
     /// Seconds of sums and of the solver's own steps.
-    fn rest(&self, unknowns: f64, link: &Link) -> f64 {
-        let [applies, gradients] = PRODUCTS;
-        let sums = (applies + gradients) * link.latency;
-        let vectors = gradients * 8.0 * unknowns * link.per_byte;
-        let passes = ITERATIONS as f64 * PASSES * 4.0 * unknowns / self.attained.memory();
-        sums + vectors + passes
+    pub(super) fn rest(&self, unknowns: f64, link: &Link) -> f64 {
+        sums(unknowns, link) + passes(unknowns, self.attained.memory())
     }
 
     /// Seconds of all iterations.
@@ -244,35 +243,56 @@ impl Model {
     }
 }
 
+/// Seconds of the sums of all iterations.
+pub(super) fn sums(unknowns: f64, link: &Link) -> f64 {
+    let [applies, gradients] = PRODUCTS;
+    (applies + gradients) * link.latency + gradients * 8.0 * unknowns * link.per_byte
+}
+
+/// Seconds of the solver's own steps.
+pub(super) fn passes(unknowns: f64, bytes_per_second: f64) -> f64 {
+    ITERATIONS as f64 * PASSES * 4.0 * unknowns / bytes_per_second
+}
+
+/// How a machine is best used.
+pub(super) struct Machine {
+    pub(super) model: Model,
+    pub(super) processes: usize,
+    pub(super) threads: usize,
+}
+
+impl Machine {
+    /// The link of its processes among themselves.
+    pub(super) fn link(&self) -> Link {
+        of_processes(self.model.link, self.processes, &self.model.attained)
+    }
+}
+
 /// The time of a problem for every number of processes and threads that the machine has cores for.
 fn recommend(
     trial: &Trial,
-    model: &Model,
-    processes_here: usize,
+    model: Model,
     exchange: Exchange,
     console: &dyn Console,
-) -> Result<(), Failure> {
+) -> Result<Machine, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let attained = Attained::by(&Workers::new(cores)?);
-    let (link, factor) = (model.link, model.factor);
-    let model = Model { attained, link, factor };
+    let mut machine = Machine { model: Model { attained, ..model }, processes: 1, threads: cores };
     let table = Table::begin(
         console,
         [number("processes", 9), number("threads", 7), number("predicted s", 11)],
     )?;
-    let mut best: Option<(f64, usize)> = None;
+    let model = &machine.model;
+    let mut least = f64::INFINITY;
     for processes in (1..=cores).filter(|n| cores.is_multiple_of(*n)) {
         let link = of_processes(model.link, processes, &model.attained);
-        // All entries, by all cores.
-        let products = model.products(&trial.work, processes_here as f64);
-        let seconds = products + model.rest(trial.unknowns, &link);
+        let seconds = model.products(&trial.work, 1.0) + model.rest(trial.unknowns, &link);
         table.row([processes.to_string(), (cores / processes).to_string(), digits(seconds)])?;
-        if best.is_none_or(|(least, _)| seconds < least) {
-            best = Some((seconds, processes));
+        if seconds < least {
+            (least, machine.processes, machine.threads) = (seconds, processes, cores / processes);
         }
     }
-    let Some((_, processes)) = best else { return Ok(()) };
-    let threads = cores / processes;
+    let Machine { processes, threads, .. } = machine;
     let advice = if processes == 1 {
         format!("use one process with --threads {threads}\n")
     } else {
@@ -282,5 +302,6 @@ fn recommend(
              {exchange}\n"
         )
     };
-    console.print(&advice)
+    console.print(&advice)?;
+    Ok(machine)
 }

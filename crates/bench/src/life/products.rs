@@ -39,6 +39,25 @@ impl Work {
             slots: slots as f64,
         }
     }
+
+    /// Of these counts.
+    #[cfg(test)]
+    pub(super) fn of(entries: f64, stride: f64, voxels: f64, slots: f64) -> Self {
+        Self { entries, stride, voxels, slots }
+    }
+
+    /// As many times as much.
+    pub(super) fn scale(&mut self, times: f64) {
+        let Self { entries, stride: _, voxels, slots } = self;
+        [entries, voxels, slots].into_iter().for_each(|count| *count *= times);
+    }
+
+    /// Bytes of memory that a product moves: entries, y or b, and of every streamline in every block its
+    /// number, its weight or sum.
+    pub(super) fn bytes(&self) -> f64 {
+        let Self { entries, stride, voxels, slots } = *self;
+        12.0 * entries + 4.0 * stride * voxels + 8.0 * slots
+    }
 }
 
 /// What some threads attain on products.
@@ -67,11 +86,9 @@ impl Attained {
         self.floor.bytes_per_second
     }
 
-    /// Seconds that bytes of memory take: entries, y or b, and of every streamline in every block
-    /// its number, its weight or sum.
+    /// Seconds that bytes of memory take.
     pub(super) fn memory_seconds(&self, work: &Work) -> f64 {
-        let Work { entries, stride, voxels, slots } = *work;
-        (12.0 * entries + 4.0 * stride * voxels + 8.0 * slots) / self.memory()
+        work.bytes() / self.memory()
     }
 
     /// Seconds that the multiply-adds take.

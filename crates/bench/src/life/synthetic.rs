@@ -27,6 +27,15 @@ impl Size {
     /// The paper's problem, as far as its table of memory tells: 96 directions, 204,060 voxels,
     /// 500,000 streamlines.
     pub(super) const PAPER: Self = Self { streamlines: 500_000, directions: 96, voxels: 204_060 };
+
+    /// One of so many parts of it, of few voxels and streamlines at least.
+    pub(super) fn part(self, parts: usize) -> Self {
+        Self {
+            streamlines: (self.streamlines / parts).max(10),
+            voxels: (self.voxels / parts).max(100),
+            ..self
+        }
+    }
 }
 
 /// A problem.

@@ -136,11 +136,6 @@ impl<B: SharedBenchmark> Anywhere<B> {
     fn run_together(self, console: &Console) -> Result<(), Failure> {
         let Self { threads, devices, devices_only, rows, benchmark } = self;
         let mut world = World::start();
-        let is_on_threads = benchmark.is_on_threads();
-        if is_on_threads && devices_only {
-            return Err(Failure::usage("this is timed on threads alone: leave out --devices-only"));
-        }
-        let devices = if is_on_threads { devices.without() } else { devices };
         let machine = machine(&threads, &devices, devices_only, console)?;
         let opened = machine.devices.clone();
         let run =
