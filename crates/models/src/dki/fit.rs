@@ -77,13 +77,13 @@ impl DeviceVoxelFit for Problem {
 
     /// The linear fit and the maps are the device's, the constraints in between the processor's.
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows, raised, scratch: parameters, .. } = tile;
+        let Tile { stride, inputs, rows, raised, scratch, .. } = tile;
         let samples = self.chosen(inputs, stride);
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let maps = DeviceMaps::new(device, self, stride)?;
         let mut fitted = fit.range().zeros()?;
         fit.apply(&fit.domain().upload(&samples)?, &mut fitted)?;
-        parameters.resize(fit.range().len(), 0.0);
+        let parameters = scratch.with_len(fit.range().len());
         fit.range().download(&fitted, parameters)?;
         let problems = Problems { samples: &samples, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, parameters);

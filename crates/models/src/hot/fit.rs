@@ -107,12 +107,12 @@ impl DeviceVoxelFit for HotFit {
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows: maps, raised, scratch: results, .. } = tile;
+        let Tile { stride, inputs, rows: maps, raised, scratch, .. } = tile;
         let rows = self.linear.rows();
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let mut on_device = fit.range().zeros()?;
         fit.apply(&fit.domain().upload(inputs)?, &mut on_device)?;
-        results.resize(fit.range().len(), 0.0);
+        let results = scratch.with_len(fit.range().len());
         fit.range().download(&on_device, results)?;
         let problems = Problems { samples: inputs, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, results);

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use fimbria_compute::Backend;
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
@@ -11,15 +11,49 @@ use rayon::prelude::*;
 use super::columns::cut;
 use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
 
-/// Arrays of a chunk, kept for the next: fresh ones would be cleared, and their pages asked of the system
-/// one by one.
-#[derive(Default)]
+/// Arrays of a chunk on a device, kept for its next: fresh ones would be cleared, and their pages asked of the
+/// system, and locked for the device, one by one.
 struct Staging {
     voxels: Vec<u32>,
-    inputs: Vec<f32>,
-    rows: Vec<f32>,
+    inputs: HostBuffer,
+    rows: HostBuffer,
     raised: Vec<f32>,
-    scratch: Vec<f32>,
+    scratch: HostBuffer,
+}
+
+impl Staging {
+    fn new(device: &Device) -> Self {
+        let buffer = || HostBuffer::for_device(device);
+        let (inputs, rows, scratch) = (buffer(), buffer(), buffer());
+        Self { voxels: Vec::new(), inputs, rows, raised: Vec::new(), scratch }
+    }
+}
+
+/// What is not in use of each device.
+struct Kept<'a> {
+    devices: &'a [Device],
+    of_devices: Vec<Mutex<Vec<Staging>>>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(devices: &'a [Device]) -> Self {
+        Self { devices, of_devices: devices.iter().map(|_| Mutex::default()).collect() }
+    }
+
+    /// Does `work` with arrays for a device, of which `queue` is a queue.
+    fn with<R>(&self, queue: &Device, work: impl FnOnce(&mut Staging) -> R) -> R {
+        let mut all = self.devices.iter().zip(&self.of_devices);
+        let Some((device, kept)) = all.find(|(device, _)| queue.is_queue_of(device)) else {
+            return work(&mut Staging::new(queue));
+        };
+        let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is kept is not locked while this is made.
+        let before = kept().pop();
+        let mut staging = before.unwrap_or_else(|| Staging::new(device));
+        let result = work(&mut staging);
+        kept().push(staging);
+        result
+    }
 }
 
 /// What a device takes at a time.
@@ -49,19 +83,17 @@ impl Work<'_> {
             chunks.push(Chunk { blocks, tally: Tally::default() });
             blocks = rest;
         }
-        let kept = Mutex::new(Vec::<Staging>::new());
-        let all_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = Kept::new(on.devices);
         let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {
-                let mut staging = all_kept().pop().unwrap_or_default();
-                let mut some = |blocks: &mut [MaskBlock<'_>]| {
-                    self.chunk_on_device(kernels, on, device, blocks, &mut staging)
-                };
-                let tally = in_halves(&mut chunk.blocks, &mut some, &Tally::merged);
-                all_kept().push(staging);
-                chunk.tally = tally?;
+                chunk.tally = kept.with(device, |staging| {
+                    let mut some = |blocks: &mut [MaskBlock<'_>]| {
+                        self.chunk_on_device(kernels, on, device, blocks, staging)
+                    };
+                    in_halves(&mut chunk.blocks, &mut some, &Tally::merged)
+                })?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.job.progress.advance(voxels as u64);
                 Ok(())
@@ -88,8 +120,8 @@ impl Work<'_> {
         let Staging { voxels, inputs, rows, raised, scratch } = staging;
         voxels.clear();
         voxels.extend(blocks.iter().flat_map(|block| block.voxels));
-        inputs.resize(self.plan.n_inputs * stride, 0.0);
-        rows.resize(self.plan.n_rows * stride, 0.0);
+        let inputs = inputs.with_len(self.plan.n_inputs * stride);
+        let rows = rows.with_len(self.plan.n_rows * stride);
         raised.clear();
         raised.resize(stride, 0.0);
         // As numbers, not as they are stored: gathering is bound by reading, so that sending integers would save

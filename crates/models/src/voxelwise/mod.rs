@@ -14,7 +14,7 @@ mod processes;
 
 use std::time::Instant;
 
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Workers};
 use fimbria_image::{
@@ -38,13 +38,13 @@ pub struct Tile<'a> {
     /// Length of a row. What lies beyond the voxels is zero in inputs and ignored in results.
     pub stride: usize,
     /// Inputs, `[input][stride]`.
-    pub inputs: &'a Vec<f32>,
+    pub inputs: &'a [f32],
     /// Results, `[row][stride]`: the volumes of the maps in order, the status last.
-    pub rows: &'a mut Vec<f32>,
+    pub rows: &'a mut [f32],
     /// How many samples of each voxel had to be raised to have a logarithm; zeros beforehand.
     pub raised: &'a mut [f32],
     /// Room for what a fit makes of its inputs, kept from tile to tile, with whatever was left in it.
-    pub scratch: &'a mut Vec<f32>,
+    pub scratch: &'a mut HostBuffer,
 }
 
 /// A fit of many voxels at once.
@@ -211,7 +211,7 @@ impl Work<'_> {
         let mut inputs = vec![0.0; self.plan.n_inputs * stride];
         let mut rows = vec![0.0; self.plan.n_rows * stride];
         let mut raised = vec![0.0; stride];
-        let mut scratch = Vec::new();
+        let mut scratch = HostBuffer::plain();
         let mut tally = Tally::default();
         let all = block.voxels;
         for (offset, voxels) in (0..).step_by(stride).zip(all.chunks(stride)) {
