@@ -98,6 +98,19 @@ pub struct Call {
     pub is_locked: bool,
 }
 
+/// How often a card was asked that.
+pub fn count(calls: &[Call], what: &str) -> usize {
+    calls.iter().filter(|call| call.what == what).count()
+}
+
+/// Copies of so many bytes at least from and to memory of the host that is not locked, as "upload 8192".
+pub fn not_locked(calls: &[Call], least: usize) -> Vec<String> {
+    let is_copy = |call: &&Call| matches!(&*call.what, "upload" | "download");
+    let is_large = |call: &&Call| call.of.parse::<usize>().is_ok_and(|bytes| bytes >= least);
+    let copies = calls.iter().filter(is_copy).filter(is_large).filter(|call| !call.is_locked);
+    copies.map(|call| format!("{} {}", call.what, call.of)).collect()
+}
+
 /// What cards that do nothing noted in the folder `log`, in the order of the calls.
 pub fn calls(log: &Path) -> Vec<Call> {
     let texts = std::fs::read_dir(log).expect("a folder");

@@ -110,12 +110,12 @@ fn memory_is_freed_once_no_kernel_uses_it_and_can_be_had_again() {
 #[test]
 fn a_driver_that_locks_no_memory_copies_all_the_same() {
     let Some(card) = card() else { return };
-    let mut host = HostBuffer::for_device(&card);
-    host.with_len(2000).fill(3.0);
-    let there = card.upload(host.with_len(2000)).unwrap();
-    host.with_len(2000).fill(0.0);
+    let mut host = HostBuffer::for_uses(&card, 2);
+    host.with_len(2000).fill(3.0_f32);
+    let there = card.upload(host.first::<f32>(2000)).unwrap();
+    host.with_len(2000).fill(0.0_f32);
     there.read(0, host.with_len(2000)).unwrap();
-    assert_eq!(host.with_len(2000), [3.0; 2000]);
+    assert_eq!(host.first::<f32>(2000), [3.0; 2000]);
     assert!(!host.is_locked());
 }
 

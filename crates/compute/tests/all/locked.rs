@@ -33,7 +33,7 @@ fn a_buffer_is_locked_for_all_queues_of_its_device_until_it_grows_or_goes() {
     let copies = |device: &Device| {
         let another = device.another_queue().unwrap();
         assert!(another.is_queue_of(device));
-        let mut host = HostBuffer::for_device(device);
+        let mut host = HostBuffer::for_uses(device, 2);
         assert!(!host.is_locked());
         there_and_back(device, host.with_len(2000));
         there_and_back(&another, host.with_len(1000));
@@ -51,9 +51,37 @@ fn a_buffer_is_locked_for_all_queues_of_its_device_until_it_grows_or_goes() {
 }
 
 #[test]
+fn a_buffer_for_a_single_use_is_not_locked() {
+    let copies = |device: &Device| {
+        let mut host = HostBuffer::for_uses(device, 1);
+        there_and_back(device, host.with_len(2000));
+    };
+    let Some(calls) = asked("used-once", "none", copies) else { return };
+    assert_eq!((of_copies(&calls, "upload"), of_locks(&calls)), (vec![false], vec![]), "{calls:?}");
+}
+
+#[test]
+fn what_is_locked_is_unlocked_before_the_card_is_closed() {
+    let copies = |device: &Device| {
+        let mut host = {
+            let another = device.another_queue().unwrap();
+            HostBuffer::for_uses(&another, 2)
+        };
+        there_and_back(device, host.with_len(2000));
+        assert!(host.is_locked());
+    };
+    let Some(calls) = asked("closed", "none", copies) else { return };
+    // Each queue has the card open for itself.
+    let closed: Vec<&str> =
+        calls.iter().filter(|call| call.what == "close").map(|call| &*call.of).collect();
+    assert_eq!(closed, ["0", "0"], "bytes that were locked: {calls:?}");
+    assert_eq!(of_locks(&calls), ["lock 8192", "unlock 8192"], "{calls:?}");
+}
+
+#[test]
 fn a_buffer_that_the_driver_does_not_lock_is_as_other_memory() {
     let copies = |device: &Device| {
-        let mut host = HostBuffer::for_device(device);
+        let mut host = HostBuffer::for_uses(device, 2);
         there_and_back(device, host.with_len(2000));
         assert!(!host.is_locked());
     };
@@ -65,7 +93,7 @@ fn a_buffer_that_the_driver_does_not_lock_is_as_other_memory() {
 fn a_metered_device_locks_as_others_do() {
     let options = DeviceOptions { metered: true, ..DeviceOptions::default() };
     let copies = |device: &Device| {
-        there_and_back(device, HostBuffer::for_device(device).with_len(2000));
+        there_and_back(device, HostBuffer::for_uses(device, 2).with_len(2000));
     };
     let calls = fimbria_testing::asked("metered-locks", "none", 0.0, &options, copies);
     let Some(calls) = calls else { return };

@@ -177,7 +177,17 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)(size_t)(device + 1);
     return 0;
 }
-int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return 0; }
+/* Notes how many bytes of the host are locked for the card. */
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    double began = now();
+    size_t bytes = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST_LOCKED; i++)
+        if (locked[i].card == device) bytes += locked[i].bytes;
+    pthread_mutex_unlock(&lock);
+    note(0, "close", 0, bytes, began);
+    return 0;
+}
 int cuCtxPushCurrent_v2(void *context) {
     size_t card = (size_t)context;
     if (card < 1 || card > MOST_DEVICES || depth == 8) return INVALID_CONTEXT;

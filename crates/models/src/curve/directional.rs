@@ -13,7 +13,9 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Job, JobError, Moved, Stacked, Tile, VoxelFit, in_columns,
+};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -178,6 +180,10 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
         self.bytes_of_rows().to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: false, rows: false }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         self.fit_on(tile, &OnDevice { device, precision: self.options.precision, workers })
     }
@@ -218,6 +224,9 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             Some(_) => (AT_ONCE_BYTES / (self.bytes_of_direction() * stride.max(1))).max(1),
             None => 1,
         };
+        // Room for all groups, of which a later one may have more samples, so that it stays where it is.
+        let most = at_once.min(self.directions.len());
+        scratch.with_len::<f32>(most * self.bytes_of_direction() / size_of::<f32>() * stride);
         for (group, directions) in self.directions.chunks(at_once).enumerate() {
             let first = group * at_once;
             let parts: Vec<Part<'_>> = directions.iter().map(|d| self.part(d)).collect();

@@ -13,7 +13,9 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Job, JobError, Moved, Stacked, Tile, VoxelFit, in_columns,
+};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -82,6 +84,10 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
         let results = results_of(P, &self.options);
         let rows = [self.protocol.volumes().len(), self.model.n_constants() + 1, P, results];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn moved(&self) -> Moved {
+        Moved { inputs: false, rows: false }
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {

@@ -15,7 +15,9 @@ use super::operators::{
 };
 use super::{DtiError, DtiOptions, Precision, Problem};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, in_columns, on_threads};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Fitted, Job, Moved, Tile, VoxelFit, in_columns, on_threads,
+};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;
@@ -128,6 +130,10 @@ where
         }
         let rows = [problem.n_volumes(), problem.n_parameter_rows(), problem.n_map_rows()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: self.precision == Precision::Single }
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {

@@ -14,7 +14,7 @@ use fimbria_image::{MapSpec, Status};
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::curve::{Likelihood, Protocol};
 use crate::precision::{arithmetic_of, cost_in, of_kernels};
-use crate::voxelwise::{Cost, DeviceVoxelFit, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile, VoxelFit, in_columns};
 
 /// Where the noise level comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -337,6 +337,10 @@ impl DeviceVoxelFit for ExprFit<'_> {
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let rows = [self.n_volumes, self.n_constants, self.rows().count()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: false }
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {

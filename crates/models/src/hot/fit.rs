@@ -13,7 +13,7 @@ use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Moved, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
 ///
@@ -104,6 +104,10 @@ impl DeviceVoxelFit for HotFit {
 
     fn bytes_of_voxel(&self) -> Vec<usize> {
         DeviceFit::bytes_of_problem(&self.linear)
+    }
+
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: false }
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {

@@ -1,19 +1,16 @@
 //! The part of the driver that shares blocks out to devices.
 
-use std::sync::{Mutex, PoisonError};
-
-use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
+use fimbria_compute::{Backend, Kept};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::columns::cut;
-use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
+use super::{BLOCK, DeviceVoxelFit, JobError, Moved, Tally, Tile, Work};
 
-/// Arrays of a chunk on a device, kept for its next: fresh ones would be cleared, and their pages asked of the
-/// system, and locked for the device, one by one.
-struct Staging {
+/// Arrays of a chunk on a device.
+struct Arrays {
     voxels: Vec<u32>,
     inputs: HostBuffer,
     rows: HostBuffer,
@@ -21,38 +18,15 @@ struct Staging {
     scratch: HostBuffer,
 }
 
-impl Staging {
-    fn new(device: &Device) -> Self {
-        let buffer = || HostBuffer::for_device(device);
-        let (inputs, rows, scratch) = (buffer(), buffer(), buffer());
-        Self { voxels: Vec::new(), inputs, rows, raised: Vec::new(), scratch }
-    }
-}
-
-/// What is not in use of each device.
-struct Kept<'a> {
-    devices: &'a [Device],
-    of_devices: Vec<Mutex<Vec<Staging>>>,
-}
-
-impl<'a> Kept<'a> {
-    fn new(devices: &'a [Device]) -> Self {
-        Self { devices, of_devices: devices.iter().map(|_| Mutex::default()).collect() }
-    }
-
-    /// Does `work` with arrays for a device, of which `queue` is a queue.
-    fn with<R>(&self, queue: &Device, work: impl FnOnce(&mut Staging) -> R) -> R {
-        let mut all = self.devices.iter().zip(&self.of_devices);
-        let Some((device, kept)) = all.find(|(device, _)| queue.is_queue_of(device)) else {
-            return work(&mut Staging::new(queue));
+impl Arrays {
+    /// For so many chunks.
+    fn new(device: &Device, uses: usize, moved: Moved) -> Self {
+        let buffer = |is_moved| match is_moved {
+            true => HostBuffer::for_uses(device, uses),
+            false => HostBuffer::plain(),
         };
-        let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is kept is not locked while this is made.
-        let before = kept().pop();
-        let mut staging = before.unwrap_or_else(|| Staging::new(device));
-        let result = work(&mut staging);
-        kept().push(staging);
-        result
+        let (inputs, rows, scratch) = (buffer(moved.inputs), buffer(moved.rows), buffer(true));
+        Self { voxels: Vec::new(), inputs, rows, raised: Vec::new(), scratch }
     }
 }
 
@@ -83,14 +57,15 @@ impl Work<'_> {
             chunks.push(Chunk { blocks, tally: Tally::default() });
             blocks = rest;
         }
-        let kept = Kept::new(on.devices);
+        let kept = Kept::new(on.devices, chunks.len());
+        let arrays = |device: &Device, uses| Arrays::new(device, uses, kernels.moved());
         let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {
-                chunk.tally = kept.with(device, |staging| {
+                chunk.tally = kept.with(device, arrays, |arrays| {
                     let mut some = |blocks: &mut [MaskBlock<'_>]| {
-                        self.chunk_on_device(kernels, on, device, blocks, staging)
+                        self.chunk_on_device(kernels, on, device, blocks, arrays)
                     };
                     in_halves(&mut chunk.blocks, &mut some, &Tally::merged)
                 })?;
@@ -114,10 +89,10 @@ impl Work<'_> {
         on: &Backend<'_>,
         device: &Device,
         blocks: &mut [MaskBlock<'_>],
-        staging: &mut Staging,
+        arrays: &mut Arrays,
     ) -> Result<Tally, DeviceError> {
         let stride = blocks.iter().map(|block| block.voxels.len()).sum();
-        let Staging { voxels, inputs, rows, raised, scratch } = staging;
+        let Arrays { voxels, inputs, rows, raised, scratch } = arrays;
         voxels.clear();
         voxels.extend(blocks.iter().flat_map(|block| block.voxels));
         let inputs = inputs.with_len(self.plan.n_inputs * stride);

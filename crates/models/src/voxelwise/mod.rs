@@ -76,6 +76,15 @@ pub trait VoxelFit: Sync {
     }
 }
 
+/// Which arrays of a tile go to or come from a device as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The inputs.
+    pub inputs: bool,
+    /// The rows of results.
+    pub rows: bool,
+}
+
 /// A fit by kernels.
 pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
@@ -84,6 +93,9 @@ pub trait DeviceVoxelFit: Sync {
     /// What threads and what the host of a device take for a voxel: whether a device that nobody named
     /// is used.
     fn cost(&self) -> Cost;
+
+    /// What of a chunk goes to and from the device itself, beside its scratch: memory is locked for that alone.
+    fn moved(&self) -> Moved;
 
     /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`.
     ///

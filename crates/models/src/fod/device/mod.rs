@@ -14,7 +14,7 @@ use fimbria_image::Status;
 use super::Deconvolution;
 use super::deconvolution::VoxelWork;
 use super::fit::write_voxel;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Tile};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile};
 
 /// Items of a group: one for each unknown of the largest problem, 47.
 const GROUP: usize = 64;
@@ -152,6 +152,10 @@ impl DeviceVoxelFit for OnDevice<'_> {
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let rows = [self.deconvolution.n_volumes(), self.n_rows()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: true }
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
