@@ -50,7 +50,7 @@ impl<'a> Scaled<'a> {
         weighted: &[usize],
         workers: Option<&'a Workers>,
     ) -> Self {
-        let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
+        let (n, stride, inputs) = (tile.voxels.len(), tile.stride, tile.inputs);
         let mut whole = Self {
             n,
             stride,
