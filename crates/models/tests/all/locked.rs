@@ -16,7 +16,7 @@ const GRID: Grid = Grid { dims: [40, 40, 8], ras_from_vox: Affine::IDENTITY };
 /// Bytes of buffers, by what a voxel takes: two blocks have room, two chunks of two do not, so that each block is a chunk.
 const LITTLE: u64 = 7 << 19;
 /// Linear fits keep their equations there.
-const MORE: u64 = 14 << 20;
+const MORE: u64 = 24 << 20;
 
 /// Bytes: tables of a protocol are smaller, what there is of a block's voxels is larger.
 const LARGE: usize = 24 << 10;
@@ -120,7 +120,7 @@ fn forms_lock_no_maps_which_threads_make() {
     let fit: Fit = |Series { image, mask, table }, on| {
         hot::fit(image, mask, table, &hot::HotOptions::default(), on, &Silent).unwrap()
     };
-    locks_what_it_moves("locked-hot", fit, 8 << 20, 2);
+    locks_what_it_moves("locked-hot", fit, MORE, 2);
 }
 
 #[test]
