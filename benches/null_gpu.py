@@ -11,7 +11,7 @@ shared: processor seconds of the whole command, reading and writing included, st
 
 Columns: seconds of the stage on threads and under the null GPU, and their quotient, the host's share; processor
 seconds of both commands; chunks; then what the card was asked: how often for memory, and the seconds of all uploads,
-of all downloads, and of memory taken, given back and cleared, which of the two chunks in hand may pass side by side.
+of all downloads, and of memory taken, given back, cleared and locked, which of the two chunks in hand may pass side by side.
 A job is only shown where every chunk ran on the device, by its record, and kernels were launched, by the driver's log.
 """
 
@@ -98,10 +98,10 @@ def parts(log):
     """Seconds of the calls by kind, and how many allocations and launches there were."""
     seconds = dict.fromkeys(("upload", "download", "memory"), 0.0)
     kinds = {"upload": "upload", "download": "download",
-             "allocate": "memory", "free": "memory", "set": "memory", "copy": "memory"}
+             "allocate": "memory", "free": "memory", "set": "memory", "copy": "memory", "lock": "memory", "unlock": "memory"}
     counts = dict.fromkeys(("allocate", "launch"), 0)
     for line in log.read_text().splitlines():
-        _, _, what, _, took = line.split()
+        _, _, what, _, took, _ = line.split()
         if what in kinds:
             seconds[kinds[what]] += float(took)
         if what in counts:

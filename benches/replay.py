@@ -71,13 +71,13 @@ def told(log):
     """Of the calls from the first launch to the last download: launches, waits, seconds, those of memory and copies,
     and the megabytes up and down of the whole command."""
     calls = [line.split() for line in log.read_text().splitlines()]
-    begun = next(float(at) for at, _, what, _, _ in calls if what == "launch")
-    ended = max(float(at) + float(took) for at, _, what, _, took in calls if what == "download")
-    within = [(what, float(took)) for at, _, what, _, took in calls if begun <= float(at) <= ended]
+    begun = next(float(at) for at, _, what, *_ in calls if what == "launch")
+    ended = max(float(at) + float(took) for at, _, what, _, took, _ in calls if what == "download")
+    within = [(what, float(took)) for at, _, what, _, took, _ in calls if begun <= float(at) <= ended]
     launches = sum(what == "launch" for what, _ in within)
     waits = sum(what in ("synchronize", "download") for what, _ in within)
     copies = sum(took for what, took in within if what != "launch")
-    moved = [sum(int(size) for _, _, what, size, _ in calls if what == way) / 1e6 for way in ("upload", "download")]
+    moved = [sum(int(size) for _, _, what, size, *_ in calls if what == way) / 1e6 for way in ("upload", "download")]
     return launches, waits, ended - begun, copies, moved
 
 

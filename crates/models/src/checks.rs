@@ -142,7 +142,7 @@ fn compare_double(
         return Ok(Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 });
     };
     let signals = simulate(n);
-    let mut found = Vec::new();
+    let mut found = vec![0.0; problem.n_parameter_rows() * n];
     double::fit(device, &problem, &signals, n, &mut found)?;
     let mut samples = vec![0.0; problem.n_volumes()];
     let mut expected = vec![0.0; found.len()];

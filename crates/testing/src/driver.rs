@@ -90,10 +90,25 @@ pub struct Call {
     pub ended: f64,
     /// On which stream.
     pub stream: String,
-    /// "launch", "upload", "download", "allocate", "free" …
+    /// "launch", "upload", "download", "allocate", "free", "lock", "unlock" …
     pub what: String,
     /// Bytes, or the kernel.
     pub of: String,
+    /// True of a copy from or to memory of the host that is locked for the card.
+    pub is_locked: bool,
+}
+
+/// How often a card was asked that.
+pub fn count(calls: &[Call], what: &str) -> usize {
+    calls.iter().filter(|call| call.what == what).count()
+}
+
+/// Copies of so many bytes at least from and to memory of the host that is not locked, as "upload 8192".
+pub fn not_locked(calls: &[Call], least: usize) -> Vec<String> {
+    let is_copy = |call: &&Call| matches!(&*call.what, "upload" | "download");
+    let is_large = |call: &&Call| call.of.parse::<usize>().is_ok_and(|bytes| bytes >= least);
+    let copies = calls.iter().filter(is_copy).filter(is_large).filter(|call| !call.is_locked);
+    copies.map(|call| format!("{} {}", call.what, call.of)).collect()
 }
 
 /// What cards that do nothing noted in the folder `log`, in the order of the calls.
@@ -104,11 +119,11 @@ pub fn calls(log: &Path) -> Vec<Call> {
     };
     let call = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        let [began, stream, what, of, took] = words[..] else { panic!("{line}") };
+        let [began, stream, what, of, took, locked] = words[..] else { panic!("{line}") };
         let began: f64 = began.parse().expect("seconds");
         let ended = began + took.parse::<f64>().expect("seconds");
         let [stream, what, of] = [stream, what, of].map(str::to_owned);
-        Call { began, ended, stream, what, of }
+        Call { began, ended, stream, what, of, is_locked: locked == "locked" }
     };
     texts.map(text).flat_map(|text| text.lines().map(call).collect::<Vec<_>>()).collect()
 }

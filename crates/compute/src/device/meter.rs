@@ -13,7 +13,7 @@ pub struct Spent {
     pub compile: f64,
     /// The host between calls: samples gathered, tables and starts made, steps of solvers.
     pub prepare: f64,
-    /// Memory taken and given back, and copies to it.
+    /// Memory taken and given back, and copies to it; memory of the host locked for copies.
     pub upload: f64,
     /// Kernels, each until it is done, and copies within the device.
     pub kernel: f64,
@@ -192,6 +192,16 @@ impl Runtime for Metered {
 
     fn zero(&self, memory: Handle, bytes: usize) -> Result<(), Fault> {
         self.running(|| self.runtime.zero(memory, bytes))
+    }
+
+    unsafe fn lock(&self, memory: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the caller's promise.
+        self.uploading(|| unsafe { self.runtime.lock(memory, bytes) })
+    }
+
+    unsafe fn unlock(&self, memory: *mut u8) {
+        // SAFETY: the caller's promise.
+        self.uploading(|| unsafe { self.runtime.unlock(memory) });
     }
 
     fn prelude(&self) -> &'static str {

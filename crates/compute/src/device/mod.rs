@@ -30,6 +30,7 @@
 mod buffer;
 mod cuda;
 mod error;
+mod host_buffer;
 mod info;
 mod inventory;
 mod library;
@@ -49,6 +50,7 @@ pub use self::buffer::Buffer;
 pub use self::cuda::{CompiledKernel, Nvrtc};
 pub use self::error::DeviceError;
 use self::error::Fault;
+pub use self::host_buffer::HostBuffer;
 use self::info::DeviceHandle;
 pub use self::info::{DeviceInfo, DeviceKind, PciAddress, RuntimeKind};
 pub use self::inventory::{Inventory, Missing, list, may_have_gpu};
@@ -158,6 +160,11 @@ impl Device {
     pub fn another_queue(&self) -> Result<Self, DeviceError> {
         let runtime = self.runtime().another_queue().map_err(|fault| self.error(fault))?;
         Ok(Self { queue: Arc::new(Queue { shared: Arc::clone(&self.queue.shared), runtime }) })
+    }
+
+    /// True where both are one opened device, by whichever of its queues.
+    pub fn is_queue_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.queue.shared, &other.queue.shared)
     }
 
     /// What is known of it.

@@ -37,6 +37,21 @@ pub(crate) trait Runtime: Send + Sync {
     fn copy(&self, from: (Handle, usize), to: (Handle, usize), bytes: usize) -> Result<(), Fault>;
     fn zero(&self, memory: Handle, bytes: usize) -> Result<(), Fault>;
 
+    /// Locks pages of host memory in place, so that transfers from and to them are the device's alone; false
+    /// where the runtime does not: transfers work all the same.
+    ///
+    /// # Safety
+    /// The memory is the caller's and stays until it is unlocked.
+    unsafe fn lock(&self, _memory: *mut u8, _bytes: usize) -> bool {
+        false
+    }
+
+    /// Undoes that.
+    ///
+    /// # Safety
+    /// [`lock`](Self::lock) returned true for this memory, and nothing unlocked it since.
+    unsafe fn unlock(&self, _memory: *mut u8) {}
+
     /// What stands before every kernel text.
     fn prelude(&self) -> &'static str;
     /// Compiles a whole text, prelude included.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::Silent;
 use fimbria_compute::device::{
-    Device, DeviceError, DeviceOptions, DeviceSpace, KernelSource, Launch, Missing, PciAddress,
-    RuntimeKind, Selection, SelectionError, list,
+    Device, DeviceError, DeviceOptions, DeviceSpace, HostBuffer, KernelSource, Launch, Missing,
+    PciAddress, RuntimeKind, Selection, SelectionError, list,
 };
 use fimbria_compute::operator::VectorSpace;
 use fimbria_testing::Driver;
@@ -104,6 +104,19 @@ fn memory_is_freed_once_no_kernel_uses_it_and_can_be_had_again() {
         drop(x);
         assert_eq!(y.to_vec().unwrap()[49_999], 2.0);
     }
+}
+
+/// The stand-in has no functions for it.
+#[test]
+fn a_driver_that_locks_no_memory_copies_all_the_same() {
+    let Some(card) = card() else { return };
+    let mut host = HostBuffer::for_uses(&card, 2);
+    host.with_len(2000).fill(3.0_f32);
+    let there = card.upload(host.first::<f32>(2000)).unwrap();
+    host.with_len(2000).fill(0.0_f32);
+    there.read(0, host.with_len(2000)).unwrap();
+    assert_eq!(host.first::<f32>(2000), [3.0; 2000]);
+    assert!(!host.is_locked());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod cuda;
 mod device;
 mod in_hand;
 mod inventory;
+mod locked;
 mod measure;
 mod metered;
 mod nvrtc;

@@ -9,7 +9,8 @@
    NULL_GPU_MEMORY      bytes of each (8589934592)
    NULL_GPU_CAPABILITY  compute capability, ten times (90)
    NULL_GPU_LOG         folder for PID.calls, a line a call: seconds since the first, device.stream (0 where
-                        the call has none), what, bytes or kernel, seconds that it took
+                        the call has none), what, bytes or kernel, seconds that it took, and "locked" where it is a
+                        copy from or to memory of the host that is locked for the card, else "-"
    NULL_GPU_KERNEL_MS   milliseconds that a stream is busy with each kernel: what is queued in it after that
                         waits, what is queued in others does not (0)
    NULL_GPU_READS       a file of what another device gave back (FAILING_OPENCL_READS of failing_opencl.c):
@@ -19,6 +20,7 @@
                           allocation:N  the N-th allocation finds no memory
                           launch:N      the N-th launch finds no memory
                           address:N     the N-th launch is taken, and its card refuses all later calls
+                          lock:N        the N-th request to lock memory of the host is refused
                           open:N        the card of ordinal N - 1 does not open */
 
 #include <pthread.h>
@@ -32,9 +34,9 @@ typedef unsigned long long Pointer;
 
 enum {
     INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500,
-    ILLEGAL_ADDRESS = 700
+    ILLEGAL_ADDRESS = 700, ALREADY_LOCKED = 712, NOT_LOCKED = 713
 };
-enum { MOST_DEVICES = 16, MOST_STREAMS = 4096, NAME = 64 };
+enum { MOST_DEVICES = 16, MOST_STREAMS = 4096, MOST_LOCKED = 256, NAME = 64, PAGE = 4096 };
 
 /* A context: the address says which card. */
 static struct { size_t used; int lost; } cards[MOST_DEVICES];
@@ -42,7 +44,9 @@ static _Thread_local int depth, stack[8];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *calls, *reads;
 static double start;
-static long allocations, launches, streams;
+static long allocations, launches, streams, locks;
+/* Memory of the host that is locked for a card; no bytes where a place is free. */
+static struct { const char *start; size_t bytes; int card; } locked[MOST_LOCKED];
 /* When the last kernel of a stream ends: the address of a stream is its number. */
 static double busy_until[MOST_STREAMS];
 
@@ -87,16 +91,21 @@ static void wait_for(const void *stream) {
     if (seconds > 0) usleep((useconds_t)(1e6 * seconds));
 }
 
-/* Notes a call that began at `began`. */
-static void note(const void *stream, const char *what, const char *kernel, size_t bytes, double began) {
+/* Notes a call that began at `began`, and of a copy whether the memory of the host is locked. */
+static void note_copy(const void *stream, const char *what, const char *kernel, size_t bytes, double began,
+                      int is_locked) {
     pthread_mutex_lock(&lock);
     if (calls) {
         fprintf(calls, "%.6f %d.%zu %s ", began - start, current(), (size_t)stream, what);
         if (kernel) fprintf(calls, "%s", kernel);
         else fprintf(calls, "%zu", bytes);
-        fprintf(calls, " %.6f\n", now() - began);
+        fprintf(calls, " %.6f %s\n", now() - began, is_locked ? "locked" : "-");
     }
     pthread_mutex_unlock(&lock);
+}
+
+static void note(const void *stream, const char *what, const char *kernel, size_t bytes, double began) {
+    note_copy(stream, what, kernel, bytes, began, 0);
 }
 
 __attribute__((destructor)) static void close_files(void) {
@@ -168,7 +177,17 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)(size_t)(device + 1);
     return 0;
 }
-int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return 0; }
+/* Notes how many bytes of the host are locked for the card. */
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    double began = now();
+    size_t bytes = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST_LOCKED; i++)
+        if (locked[i].card == device) bytes += locked[i].bytes;
+    pthread_mutex_unlock(&lock);
+    note(0, "close", 0, bytes, began);
+    return 0;
+}
 int cuCtxPushCurrent_v2(void *context) {
     size_t card = (size_t)context;
     if (card < 1 || card > MOST_DEVICES || depth == 8) return INVALID_CONTEXT;
@@ -245,24 +264,69 @@ static int again(void *to, size_t bytes) {
     return INVALID_VALUE;
 }
 
-/* It has been done when this returns, as of pageable memory on a card. */
-static int copy(const void *stream, const char *what, void *to, const void *from, size_t bytes) {
+/* The place among what is locked for this card of a block that holds all these bytes; -1: none does. */
+static int place_of(const char *start, size_t bytes) {
+    int found = -1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST_LOCKED; i++) {
+        const char *first = locked[i].start, *end = first + locked[i].bytes;
+        if (locked[i].bytes && locked[i].card == current() && start >= first && start + bytes <= end) found = i;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+int cuMemHostRegister_v2(void *memory_, size_t bytes, unsigned flags) {
+    double began = now();
+    const char *start = memory_;
+    if (state()) return state();
+    if (flags || !bytes || (size_t)memory_ % PAGE || bytes % PAGE) return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    int refused = is_asked_for("lock", ++locks), place = -1;
+    for (int i = 0; i < MOST_LOCKED; i++) {
+        if (!locked[i].bytes) place = i;
+        else if (start < locked[i].start + locked[i].bytes && locked[i].start < start + bytes) refused = 1;
+    }
+    if (!refused && place >= 0) {
+        locked[place].start = start;
+        locked[place].bytes = bytes;
+        locked[place].card = current();
+    }
+    pthread_mutex_unlock(&lock);
+    if (refused || place < 0) return ALREADY_LOCKED;
+    note(0, "lock", 0, bytes, began);
+    return 0;
+}
+int cuMemHostUnregister(void *memory_) {
+    double began = now();
+    int place = place_of(memory_, 1);
+    if (place < 0 || locked[place].start != (const char *)memory_) return NOT_LOCKED;
+    pthread_mutex_lock(&lock);
+    size_t bytes = locked[place].bytes;
+    locked[place].bytes = 0;
+    pthread_mutex_unlock(&lock);
+    note(0, "unlock", 0, bytes, began);
+    return state();
+}
+
+/* It has been done when this returns, as of pageable memory on a card. `host` is the end that is the host's; null
+   where none is. */
+static int copy(const void *stream, const char *what, void *to, const void *from, size_t bytes, const void *host) {
     double began = now();
     if (state()) return state();
     wait_for(stream);
     memcpy(to, from, bytes);
-    note(stream, what, 0, bytes, began);
+    note_copy(stream, what, 0, bytes, began, host && place_of(host, bytes) >= 0);
     return 0;
 }
 int cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, void *stream) {
-    return copy(stream, "upload", (void *)to, from, bytes);
+    return copy(stream, "upload", (void *)to, from, bytes, from);
 }
 int cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, void *stream) {
-    int status = copy(stream, "download", to, (const void *)from, bytes);
+    int status = copy(stream, "download", to, (const void *)from, bytes, to);
     return status ? status : again(to, bytes);
 }
 int cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void *stream) {
-    return copy(stream, "copy", (void *)to, (const void *)from, bytes);
+    return copy(stream, "copy", (void *)to, (const void *)from, bytes, 0);
 }
 int cuMemsetD8Async(Pointer to, unsigned char value, size_t bytes, void *stream) {
     double began = now();

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
+use fimbria_compute::device::{
+    Buffer, Device, DeviceError, HostBuffer, Kernel, KernelSource, Launch,
+};
 
 use super::kernel::SUMS;
 use super::on_device_entries::{DeviceEntries, HostEntries};
@@ -17,6 +19,8 @@ pub(super) const GROUP: usize = 64;
 const MOST_GROUPS: usize = 512;
 /// Numbers that come back of a block.
 const TOLD: usize = 3;
+/// Products that are made with a part at least: solvers make hundreds.
+const PRODUCTS: usize = 10;
 
 /// Some blocks of M on a device, with their part of the signal.
 ///
@@ -40,8 +44,9 @@ pub(super) struct DevicePart {
     squares: Buffer<f32>,
     /// Sizes that groups met, the exponent of the part's lattice, squares of blocks, sums of streamlines.
     told: Buffer<u32>,
-    /// What was told last, and from where on it is sums, on which lattice.
-    heard: Vec<u32>,
+    /// What was told last, how much, and from where on it is sums, on which lattice.
+    heard: HostBuffer,
+    n_heard: usize,
     steps_at: usize,
     lattice: Lattice,
     /// Number of blocks of all parts and processes.
@@ -120,7 +125,8 @@ impl DevicePart {
             squares: device.allocate(voxels.len())?,
             told: device
                 .allocate(MOST_GROUPS + 1 + TOLD * block_voxels.len() + 2 * blocks.streamlines)?,
-            heard: Vec::new(),
+            heard: HostBuffer::for_uses(device, PRODUCTS),
+            n_heard: 0,
             steps_at: 0,
             lattice: Lattice::new(0.0, 0),
             of_all: blocks.of_all,
@@ -198,7 +204,7 @@ impl DevicePart {
         let blocks = if has_squares { self.block_voxels.len() } else { 0 };
         let steps_at = groups + 1 + TOLD * blocks;
         self.read_steps(None, groups, steps_at)?;
-        let heard = &self.heard;
+        let heard = self.heard.first(self.n_heard);
         let sizes = heard[..groups].iter().map(|bits| f32::from_bits(*bits));
         let largest = sizes.fold(0.0, f32::max);
         let squares = match has_squares {
@@ -252,15 +258,17 @@ impl DevicePart {
         // SAFETY: the kernel's eight parameters; a sum for each slot, and room in told for two numbers of
         // each streamline behind the others.
         unsafe { self.kernels.sums.launch(Launch::items(streamlines), &arguments)? };
-        self.heard.resize(steps_at + 2 * streamlines, 0);
+        self.n_heard = steps_at + 2 * streamlines;
         self.steps_at = steps_at;
         let from = if lattice.is_some() { steps_at } else { 0 };
-        self.told.read(from, &mut self.heard[from..])
+        // As long as it ever is, so that it stays where it is.
+        let heard = self.heard.with_len(self.told.len());
+        self.told.read(from, &mut heard[from..self.n_heard])
     }
 
     /// Adds the exact sum of every streamline's slots to `sums` of the columns that products are made with.
     pub(super) fn add(&self, sums: &mut [f64]) {
-        let (steps, _) = self.heard[self.steps_at..].as_chunks();
+        let (steps, _) = self.heard.first(self.n_heard)[self.steps_at..].as_chunks();
         let sum_of = |halves: &[u32; 2]| self.lattice.of_steps(whole(*halves));
         match self.among_all() {
             None => sums.iter_mut().zip(steps).for_each(|(sum, halves)| *sum += sum_of(halves)),

@@ -13,7 +13,9 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Job, JobError, Moved, Stacked, Tile, VoxelFit, in_columns,
+};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -77,7 +79,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         }
     }
 
-    /// Starts of every voxel for some directions, `[direction][parameter][stride]`: from the sample nearest
+    /// Writes starts of every voxel for some directions, `[direction][parameter][stride]`: from the sample nearest
     /// b = 1 ms/µm², or from the rows of earlier maps.
     fn starts(
         &self,
@@ -85,7 +87,8 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         directions: &[Direction],
         earlier: &[f32],
         workers: Option<&Workers>,
-    ) -> Vec<f32> {
+        starts: &mut [f32],
+    ) {
         let b_of = |volume: usize| self.protocol.b[volume];
         let distance = |&&v: &&usize| (b_of(v) - 1.0).abs();
         let nearest: Vec<usize> = directions
@@ -97,12 +100,11 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             })
             .collect();
         let of_rows: Vec<&[usize]> = nearest.iter().map(std::slice::from_ref).collect();
-        let mut samples = Vec::new();
-        scaled.samples(&of_rows, &mut samples);
         let stride = scaled.stride;
+        let mut samples = vec![0.0; of_rows.len() * stride];
+        scaled.samples(&of_rows, &mut samples);
         let n_earlier = (earlier.len() / stride).saturating_sub(1) / 2;
-        let mut starts = vec![0.0; directions.len() * P * stride];
-        in_columns(workers, stride, [&mut starts], |range, [mut starts]| {
+        in_columns(workers, stride, [starts], |range, [mut starts]| {
             let of_directions = starts.chunks_exact_mut(P).zip(samples.chunks_exact(stride));
             for ((starts, samples), (direction, &volume)) in
                 of_directions.zip(directions.iter().zip(&nearest))
@@ -127,7 +129,6 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 }
             }
         });
-        starts
     }
 }
 
@@ -179,6 +180,10 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
         self.bytes_of_rows().to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: false, rows: false }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         self.fit_on(tile, &OnDevice { device, precision: self.options.precision, workers })
     }
@@ -210,7 +215,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             scaled.push_floor(floor, &mut constants);
         }
         let earlier = &tile.inputs[b.len() * stride..];
-        let Tile { rows, scratch: samples, .. } = tile;
+        let Tile { rows, scratch, .. } = tile;
         rows.fill(0.0);
         let mut sums = vec![0.0; sum::COUNT * stride];
         // Threads are called seldom, for as many directions as take a reasonable part of memory. One alone does
@@ -219,16 +224,24 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             Some(_) => (AT_ONCE_BYTES / (self.bytes_of_direction() * stride.max(1))).max(1),
             None => 1,
         };
+        // Room for all groups, of which a later one may have more samples, so that it stays where it is.
+        let most = at_once.min(self.directions.len());
+        scratch.with_len::<f32>(most * self.bytes_of_direction() / size_of::<f32>() * stride);
         for (group, directions) in self.directions.chunks(at_once).enumerate() {
             let first = group * at_once;
             let parts: Vec<Part<'_>> = directions.iter().map(|d| self.part(d)).collect();
             let of_rows: Vec<&[usize]> =
                 parts.iter().flat_map(|part| &part.of_rows).copied().collect();
+            let (n, n_results) = (directions.len(), results_of(P, &self.options) * stride);
+            let lens = [of_rows.len() * stride, n * P * stride, n * n_results];
+            let [samples, starts, results] = scratch.with_lens(lens);
             scaled.samples(&of_rows, samples);
-            let starts = self.starts(&scaled, directions, earlier, on.workers());
+            self.starts(&scaled, directions, earlier, on.workers(), starts);
             let mut rest = &samples[..];
             let mut found = Vec::new();
-            for (part, starts) in parts.iter().zip(starts.chunks_exact(P * stride)) {
+            let of_directions =
+                starts.chunks_exact(P * stride).zip(results.chunks_exact_mut(n_results));
+            for (part, (starts, results)) in parts.iter().zip(of_directions) {
                 let (samples, after) = rest.split_at(part.of_rows.len() * stride);
                 rest = after;
                 let batch = Batch {
@@ -238,18 +251,20 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                     weights: Weights::PerSample(&part.weights),
                     starts,
                 };
-                found.push(solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?);
+                let layout =
+                    solve(&self.model, &parameters, &scaled, &batch, &self.options, on, results)?;
+                found.push((layout, &*results));
             }
-            let arrays = [&mut **rows, &mut sums];
+            let arrays = [&mut *rows, &mut sums];
             in_columns(on.workers(), stride, arrays, |range, [mut rows, mut sums]| {
                 for (k, (direction, (layout, results))) in directions.iter().zip(&found).enumerate()
                 {
-                    let (of, range) = ((layout, &results[..]), range.clone());
+                    let (of, range) = ((layout, *results), range.clone());
                     self.add_some((first + k, direction), &scaled, of, range, &mut rows, &mut sums);
                 }
             });
         }
-        let arrays = [&mut **rows, &mut sums];
+        let arrays = [rows, &mut sums];
         in_columns(on.workers(), stride, arrays, |range, [mut rows, sums]| {
             self.end_some(&scaled, range, &mut rows, &sums);
         });

@@ -50,7 +50,7 @@ impl<'a> Scaled<'a> {
         weighted: &[usize],
         workers: Option<&'a Workers>,
     ) -> Self {
-        let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
+        let (n, stride, inputs) = (tile.voxels.len(), tile.stride, tile.inputs);
         let mut whole = Self {
             n,
             stride,
@@ -113,9 +113,8 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// Rows of samples, divided: each the mean of some volumes. `samples` becomes as long as they are.
-    pub(super) fn samples(&self, of_rows: &[&[usize]], samples: &mut Vec<f32>) {
-        samples.resize(of_rows.len() * self.stride, 0.0);
+    /// Rows of samples, divided: each the mean of some volumes.
+    pub(super) fn samples(&self, of_rows: &[&[usize]], samples: &mut [f32]) {
         in_columns(self.workers, self.stride, [samples], |range, [rows]| {
             let scale = &self.scale[range.clone()];
             for (row, &volumes) in rows.into_iter().zip(of_rows) {
@@ -264,7 +263,8 @@ pub(super) fn results_of(n: usize, options: &CurveOptions) -> usize {
     Rows::new(n, &options_of_fit(options, Sigma::Shared(0.0))).count()
 }
 
-/// Fits them; `[row][stride]`. What the samples of a problem do not determine is NaN.
+/// Fits them into `results` ([`results_of`] rows of `[row][stride]`). What the samples of a problem do not determine
+/// is NaN.
 pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     model: &M,
     parameters: &[Parameter; P],
@@ -272,7 +272,8 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     batch: &Batch<'_>,
     options: &CurveOptions,
     on: &On,
-) -> Result<(Rows, Vec<f32>), On::Error> {
+    results: &mut [f32],
+) -> Result<Rows, On::Error> {
     let stride = scaled.stride;
     let has_sigma = batch.constants.len() > model.n_constants() * stride;
     let sigma = match has_sigma {
@@ -281,7 +282,7 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     };
     let of_fit = options_of_fit(options, sigma);
     let rows = Rows::new(P, &of_fit);
-    let mut results = vec![0.0; rows.count() * stride];
+    results.fill(0.0);
     let problems = Problems {
         n: scaled.n,
         stride,
@@ -291,7 +292,7 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
         weights: batch.weights,
         starts: Starts::PerProblem(batch.starts),
     };
-    on.solve(model, parameters, &problems, &of_fit, &mut results)?;
+    on.solve(model, parameters, &problems, &of_fit, results)?;
     if let Some(robust) = options.robust {
         let signal = |p: &[f64], covariates: &[f64], constants: &[f64]| {
             let p = std::array::from_fn(|k| p[k]);
@@ -300,8 +301,8 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
         let fit = |problems: &Problems<'_>, results: &mut [f32]| {
             on.solve(model, parameters, problems, &of_fit, results)
         };
-        robust::refit(robust, parameters, &problems, &of_fit, signal, fit, &mut results)?;
+        robust::refit(robust, parameters, &problems, &of_fit, signal, fit, results)?;
     }
-    keep_determined(model, parameters, &problems, &of_fit, on.arithmetic(), &mut results);
-    Ok((rows, results))
+    keep_determined(model, parameters, &problems, &of_fit, on.arithmetic(), results);
+    Ok(rows)
 }

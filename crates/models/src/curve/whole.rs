@@ -13,7 +13,9 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Job, JobError, Moved, Stacked, Tile, VoxelFit, in_columns,
+};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -84,6 +86,10 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: false, rows: false }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         self.fit_on(tile, &OnDevice { device, precision: self.options.precision, workers })
     }
@@ -109,7 +115,9 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let stride = scaled.stride;
         let volumes = self.protocol.volumes();
         let of_rows: Vec<&[usize]> = volumes.iter().map(std::slice::from_ref).collect();
-        let (samples, mut covariates) = (tile.scratch, Vec::new());
+        let lens = [volumes.len(), P, results_of(P, &self.options)].map(|rows| rows * stride);
+        let [samples, starts, results] = tile.scratch.with_lens(lens);
+        let mut covariates = Vec::new();
         scaled.samples(&of_rows, samples);
         for &volume in &volumes {
             self.model.covariates(b[volume], dirs_ras[volume], &mut covariates);
@@ -118,8 +126,8 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let (constants, earlier) = tile.inputs[b.len() * stride..].split_at(n_constants * stride);
         let mut constants = constants.to_vec();
         let b_of_volumes: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
-        let mut starts = vec![0.0; P * stride];
-        in_columns(on.workers(), stride, [&mut starts], |range, [mut starts]| {
+        starts.fill(0.0);
+        in_columns(on.workers(), stride, [&mut *starts], |range, [mut starts]| {
             let before = Before { b: &b_of_volumes, samples, constants: &constants, earlier };
             self.start_some(&scaled, &before, range, &mut starts);
         });
@@ -131,13 +139,12 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             covariates: &covariates,
             constants: &constants,
             weights: Weights::Equal,
-            starts: &starts,
+            starts,
         };
         let parameters = self.model.parameters();
-        let (layout, results) =
-            solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
+        let layout = solve(&self.model, &parameters, &scaled, &batch, &self.options, on, results)?;
         in_columns(on.workers(), stride, [tile.rows], |range, [mut rows]| {
-            self.write_some(&scaled, &layout, &results, range, &mut rows);
+            self.write_some(&scaled, &layout, results, range, &mut rows);
         });
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! The kurtosis fit of a series.
 
-use std::borrow::Cow;
-
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
@@ -16,7 +14,7 @@ use super::moments::N_UNKNOWNS;
 use super::{DkiError, DkiOptions, Problem};
 use crate::ProtocolError;
 use crate::nlls::ExpLinear;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Moved, Tile, VoxelFit, on_threads};
 
 /// Fits diffusion and kurtosis tensors in every voxel of `mask`.
 ///
@@ -50,9 +48,9 @@ impl VoxelFit for Problem {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
-        let Tile { voxels, stride, inputs, rows, raised, .. } = tile;
-        let samples = self.chosen(inputs, stride);
-        let parameters = self.parameters(&samples, stride, voxels.len(), simd);
+        let Tile { voxels, stride, inputs, rows, raised, scratch } = tile;
+        let samples = self.chosen(inputs, stride, scratch.with_len(self.copied_len(stride)));
+        let parameters = self.parameters(samples, stride, voxels.len(), simd);
         raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
         self.write_maps(&parameters, stride, voxels.len(), simd, rows);
         Ok(())
@@ -76,20 +74,25 @@ impl DeviceVoxelFit for Problem {
     }
 
     /// The linear fit and the maps are the device's, the constraints in between the processor's.
+    fn moved(&self) -> Moved {
+        Moved { inputs: self.copied_len(1) == 0, rows: true }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows, raised, scratch: parameters, .. } = tile;
-        let samples = self.chosen(inputs, stride);
+        let Tile { stride, inputs, rows, raised, scratch, .. } = tile;
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let maps = DeviceMaps::new(device, self, stride)?;
+        let lens = [self.copied_len(stride), fit.range().len()];
+        let [copied, parameters] = scratch.with_lens(lens);
+        let samples = self.chosen(inputs, stride, copied);
         let mut fitted = fit.range().zeros()?;
-        fit.apply(&fit.domain().upload(&samples)?, &mut fitted)?;
-        parameters.resize(fit.range().len(), 0.0);
+        fit.apply(&fit.domain().upload(samples)?, &mut fitted)?;
         fit.range().download(&fitted, parameters)?;
-        let problems = Problems { samples: &samples, weights: None, stride, n: stride };
+        let problems = Problems { samples, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, parameters);
         // Nothing else follows the linear fit.
         if self.constraints.is_some() {
-            on_threads(workers, stride, &samples, parameters, |n, samples, parameters| {
+            on_threads(workers, stride, samples, parameters, |n, samples, parameters| {
                 self.finish_parameters(samples, n, n, workers.simd(), parameters);
             });
         }
@@ -102,16 +105,28 @@ impl DeviceVoxelFit for Problem {
 }
 
 impl Problem {
-    /// The samples `[volume][stride]` of the volumes that are used.
-    pub(crate) fn chosen<'a>(&self, inputs: &'a [f32], stride: usize) -> Cow<'a, [f32]> {
-        if self.volumes.iter().enumerate().all(|(at, &v)| at == v) {
-            return Cow::Borrowed(&inputs[..self.volumes.len() * stride]);
+    /// How many samples are copied, for rows of that length, to have those of the volumes that are used one behind the
+    /// other: none where these are the first.
+    pub(crate) fn copied_len(&self, stride: usize) -> usize {
+        let are_first = self.volumes.iter().enumerate().all(|(at, &v)| at == v);
+        if are_first { 0 } else { self.volumes.len() * stride }
+    }
+
+    /// The samples `[volume][stride]` of the volumes that are used, in `room` of [`copied_len`](Self::copied_len)
+    /// where they are copied.
+    pub(crate) fn chosen<'a>(
+        &self,
+        inputs: &'a [f32],
+        stride: usize,
+        room: &'a mut [f32],
+    ) -> &'a [f32] {
+        if room.is_empty() {
+            return &inputs[..self.volumes.len() * stride];
         }
-        let mut samples = Vec::with_capacity(self.volumes.len() * stride);
-        for &v in &self.volumes {
-            samples.extend_from_slice(&inputs[v * stride..][..stride]);
+        for (row, &v) in room.chunks_exact_mut(stride).zip(&self.volumes) {
+            row.copy_from_slice(&inputs[v * stride..][..stride]);
         }
-        Cow::Owned(samples)
+        room
     }
 
     /// The parameter rows of the first `n` voxels of `samples`.

@@ -10,10 +10,14 @@ use fimbria_image::{GradientTable, Image, MapSpec, Mask, SignalSource, Status};
 use super::deviation::Deviation;
 use super::device::{DeviceFit, DeviceMaps, double};
 use super::layout::parameter_row;
-use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel, write_maps};
+use super::operators::{
+    LanesFit, LanesMaps, OnSlices, ScalarFit, ScalarMaps, fit_voxel, write_maps,
+};
 use super::{DtiError, DtiOptions, Precision, Problem};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, in_columns, on_threads};
+use crate::voxelwise::{
+    Cost, DeviceVoxelFit, Fitted, Job, Moved, Tile, VoxelFit, in_columns, on_threads,
+};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;
@@ -75,8 +79,8 @@ struct TensorFit<'a, F, M> {
 
 impl<'a, F, M> VoxelFit for TensorFit<'a, F, M>
 where
-    F: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
-    M: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
+    F: OnSlices<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
+    M: OnSlices<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
 {
     fn maps(&self) -> Vec<MapSpec> {
         self.problem.layout.maps().iter().map(|map| map.spec()).collect()
@@ -93,10 +97,11 @@ where
 
     fn fit(&self, tile: Tile<'_>, _: SimdLevel) -> Result<(), HostError> {
         let mut parameters = self.fit.range().zeros()?;
-        self.fit.apply(tile.inputs, &mut parameters)?;
+        self.fit.apply_to(tile.inputs, &mut parameters);
         self.finish_parameters(None, tile.voxels, tile.inputs, &mut parameters);
         tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * TILE..][..TILE]);
-        self.maps.apply(&parameters, tile.rows)
+        self.maps.apply_to(&parameters, tile.rows);
+        Ok(())
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
@@ -127,6 +132,10 @@ where
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: self.precision == Precision::Single }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         if self.precision == Precision::Double {
             return self.fit_in_double(tile, device, workers);
@@ -138,8 +147,7 @@ where
         let mut fitted = fit.range().zeros()?;
         fit.apply(&samples, &mut fitted)?;
 
-        let parameters = tile.scratch;
-        parameters.resize(fit.range().len(), 0.0);
+        let parameters = tile.scratch.with_len(fit.range().len());
         fit.range().download(&fitted, parameters)?;
         if self.finish_parameters(Some(workers), tile.voxels, tile.inputs, parameters) {
             fitted.write(0, parameters)?;
@@ -160,7 +168,8 @@ impl<F: Sync, M: Sync> TensorFit<'_, F, M> {
         device: &Device,
         workers: &Workers,
     ) -> Result<(), DeviceError> {
-        let (n, parameters) = (tile.voxels.len(), tile.scratch);
+        let n = tile.voxels.len();
+        let parameters = tile.scratch.with_len(self.problem.n_parameter_rows() * n);
         double::fit(device, self.problem, tile.inputs, n, parameters)?;
         self.finish_parameters(Some(workers), tile.voxels, tile.inputs, parameters);
         tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * n..][..n]);

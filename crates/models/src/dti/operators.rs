@@ -14,6 +14,15 @@ use super::layout::parameter_row;
 use super::oracle::{self, Parameters, TensorMaps};
 use super::{DtiMap, Problem};
 
+/// An operator on the host, of vectors that are a part of anything.
+pub(crate) trait OnSlices: Operator {
+    /// `y = A(x)`.
+    ///
+    /// # Panics
+    /// Where a vector is not of its space.
+    fn apply_to(&self, x: &[f32], y: &mut [f32]);
+}
+
 /// Two spaces of `n_voxels` voxels and the problem they belong to.
 macro_rules! operator {
     ($(#[$doc:meta])* $name:ident: $from:ident -> $to:ident, $apply:ident) => {
@@ -53,10 +62,16 @@ macro_rules! operator {
             /// # Panics
             /// Where a vector is not of its space.
             fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+                self.apply_to(x, y);
+                Ok(())
+            }
+        }
+
+        impl OnSlices for $name<'_> {
+            fn apply_to(&self, x: &[f32], y: &mut [f32]) {
                 assert_eq!(x.len(), self.problem.$from() * self.n_voxels, "signals or parameters");
                 assert_eq!(y.len(), self.problem.$to() * self.n_voxels, "parameters or maps");
                 self.$apply(x, y);
-                Ok(())
             }
         }
     };

@@ -14,7 +14,7 @@ use fimbria_image::{MapSpec, Status};
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::curve::{Likelihood, Protocol};
 use crate::precision::{arithmetic_of, cost_in, of_kernels};
-use crate::voxelwise::{Cost, DeviceVoxelFit, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile, VoxelFit, in_columns};
 
 /// Where the noise level comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -239,11 +239,17 @@ impl<'a> ExprFit<'a> {
         Ok(())
     }
 
-    /// Map rows from the rows of results, nothing but a status where a voxel has no result.
-    fn write(&self, tile: Tile<'_>, results: &[f32], workers: Option<&Workers>) {
-        let Tile { voxels, stride, inputs, rows, .. } = tile;
+    /// Map rows of `n` voxels from the rows of results, nothing but a status where a voxel has no result.
+    fn write(
+        &self,
+        (n, stride): (usize, usize),
+        inputs: &[f32],
+        results: &[f32],
+        rows: &mut [f32],
+        workers: Option<&Workers>,
+    ) {
         in_columns(workers, stride, [rows], |range, [mut rows]| {
-            let range = range.start..range.end.min(voxels.len());
+            let range = range.start..range.end.min(n);
             self.write_some(inputs, results, stride, range, &mut rows);
         });
     }
@@ -310,10 +316,11 @@ impl VoxelFit for ExprFit<'_> {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
-        let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
-        let mut results = vec![0.0; self.rows().count() * tile.stride];
-        self.on_lanes(&problems, simd, &mut results).expect(TRIED);
-        self.write(tile, &results, None);
+        let Tile { voxels, stride, inputs, rows, scratch, .. } = tile;
+        let (n, results) = (voxels.len(), scratch.with_len(self.rows().count() * stride));
+        results.fill(0.0);
+        self.on_lanes(&self.problems(n, stride, inputs), simd, results).expect(TRIED);
+        self.write((n, stride), inputs, results, rows, None);
         Ok(())
     }
 
@@ -332,25 +339,31 @@ impl DeviceVoxelFit for ExprFit<'_> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: false }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
+        let Tile { voxels, stride, inputs, rows, scratch, .. } = tile;
+        let (n, results) = (voxels.len(), scratch.with_len(self.rows().count() * stride));
+        results.fill(0.0);
+        let problems = self.problems(n, stride, inputs);
         let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
         let fit = |problems: &Problems<'_>, results: &mut [f32]| {
             let precision = self.precision();
             device::fit(device, formulas, parameters, problems, &self.lm, precision, results)
         };
-        let mut results = vec![0.0; self.rows().count() * tile.stride];
-        let fitted = fit(&problems, &mut results).and_then(|()| match self.options.curve.robust {
+        let fitted = fit(&problems, results).and_then(|()| match self.options.curve.robust {
             Some(robust) => {
-                self.expression.refit(robust, parameters, &problems, &self.lm, fit, &mut results)
+                self.expression.refit(robust, parameters, &problems, &self.lm, fit, results)
             }
             None => Ok(()),
         });
         match fitted {
             Ok(()) => {
                 let on = self.arithmetic(SimdLevel::best());
-                self.expression.keep_determined(parameters, &problems, &self.lm, on, &mut results);
-                self.write(tile, &results, Some(workers));
+                self.expression.keep_determined(parameters, &problems, &self.lm, on, results);
+                self.write((n, stride), inputs, results, rows, Some(workers));
                 Ok(())
             }
             Err(DeviceFitError::Device(error)) => Err(error),

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use fimbria_compute::check::{Check, Comparison, Extent};
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Silent, SimdLevel};
 use fimbria_image::GradientTable;
@@ -111,14 +111,16 @@ fn compare(
     let n_rows: usize = tiles.maps().iter().map(|map| map.n_volumes).sum();
     let voxels: Vec<u32> = (0..n as u32).collect();
     let (mut expected, mut raised) = (vec![0.0; n_rows * n], vec![0.0; n]);
-    let found = OnDevice::new(problem).rows(&signals, n, device)?;
+    let on_device = OnDevice::new(problem);
+    let mut found = vec![0.0; on_device.n_rows() * n];
+    on_device.rows(&signals, n, device, &mut found)?;
     let on_cpu = Tile {
         voxels: &voxels,
         stride: n,
         inputs: &signals,
         rows: &mut expected,
         raised: &mut raised,
-        scratch: &mut Vec::new(),
+        scratch: &mut HostBuffer::plain(),
     };
     let fitted = tiles.fit(on_cpu, SimdLevel::best());
 

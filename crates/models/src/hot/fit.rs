@@ -13,7 +13,7 @@ use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Moved, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
 ///
@@ -106,13 +106,17 @@ impl DeviceVoxelFit for HotFit {
         DeviceFit::bytes_of_problem(&self.linear)
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: false }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows: maps, raised, scratch: results, .. } = tile;
+        let Tile { stride, inputs, rows: maps, raised, scratch, .. } = tile;
         let rows = self.linear.rows();
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let mut on_device = fit.range().zeros()?;
         fit.apply(&fit.domain().upload(inputs)?, &mut on_device)?;
-        results.resize(fit.range().len(), 0.0);
+        let results = scratch.with_len(fit.range().len());
         fit.range().download(&on_device, results)?;
         let problems = Problems { samples: inputs, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, results);

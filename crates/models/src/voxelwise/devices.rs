@@ -1,25 +1,33 @@
 //! The part of the driver that shares blocks out to devices.
 
-use std::sync::{Mutex, PoisonError};
-
-use fimbria_compute::Backend;
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
+use fimbria_compute::{Backend, Kept};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::columns::cut;
-use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
+use super::{BLOCK, DeviceVoxelFit, JobError, Moved, Tally, Tile, Work};
 
-/// Arrays of a chunk, kept for the next: fresh ones would be cleared, and their pages asked of the system
-/// one by one.
-#[derive(Default)]
-struct Staging {
+/// Arrays of a chunk on a device.
+struct Arrays {
     voxels: Vec<u32>,
-    inputs: Vec<f32>,
-    rows: Vec<f32>,
+    inputs: HostBuffer,
+    rows: HostBuffer,
     raised: Vec<f32>,
-    scratch: Vec<f32>,
+    scratch: HostBuffer,
+}
+
+impl Arrays {
+    /// For so many chunks.
+    fn new(device: &Device, uses: usize, moved: Moved) -> Self {
+        let buffer = |is_moved| match is_moved {
+            true => HostBuffer::for_uses(device, uses),
+            false => HostBuffer::plain(),
+        };
+        let (inputs, rows, scratch) = (buffer(moved.inputs), buffer(moved.rows), buffer(true));
+        Self { voxels: Vec::new(), inputs, rows, raised: Vec::new(), scratch }
+    }
 }
 
 /// What a device takes at a time.
@@ -49,19 +57,18 @@ impl Work<'_> {
             chunks.push(Chunk { blocks, tally: Tally::default() });
             blocks = rest;
         }
-        let kept = Mutex::new(Vec::<Staging>::new());
-        let all_kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = Kept::new(on.devices, chunks.len());
+        let arrays = |device: &Device, uses| Arrays::new(device, uses, kernels.moved());
         let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {
-                let mut staging = all_kept().pop().unwrap_or_default();
-                let mut some = |blocks: &mut [MaskBlock<'_>]| {
-                    self.chunk_on_device(kernels, on, device, blocks, &mut staging)
-                };
-                let tally = in_halves(&mut chunk.blocks, &mut some, &Tally::merged);
-                all_kept().push(staging);
-                chunk.tally = tally?;
+                chunk.tally = kept.with(device, arrays, |arrays| {
+                    let mut some = |blocks: &mut [MaskBlock<'_>]| {
+                        self.chunk_on_device(kernels, on, device, blocks, arrays)
+                    };
+                    in_halves(&mut chunk.blocks, &mut some, &Tally::merged)
+                })?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.job.progress.advance(voxels as u64);
                 Ok(())
@@ -82,14 +89,14 @@ impl Work<'_> {
         on: &Backend<'_>,
         device: &Device,
         blocks: &mut [MaskBlock<'_>],
-        staging: &mut Staging,
+        arrays: &mut Arrays,
     ) -> Result<Tally, DeviceError> {
         let stride = blocks.iter().map(|block| block.voxels.len()).sum();
-        let Staging { voxels, inputs, rows, raised, scratch } = staging;
+        let Arrays { voxels, inputs, rows, raised, scratch } = arrays;
         voxels.clear();
         voxels.extend(blocks.iter().flat_map(|block| block.voxels));
-        inputs.resize(self.plan.n_inputs * stride, 0.0);
-        rows.resize(self.plan.n_rows * stride, 0.0);
+        let inputs = inputs.with_len(self.plan.n_inputs * stride);
+        let rows = rows.with_len(self.plan.n_rows * stride);
         raised.clear();
         raised.resize(stride, 0.0);
         // As numbers, not as they are stored: gathering is bound by reading, so that sending integers would save

@@ -14,7 +14,7 @@ mod processes;
 
 use std::time::Instant;
 
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Workers};
 use fimbria_image::{
@@ -38,13 +38,13 @@ pub struct Tile<'a> {
     /// Length of a row. What lies beyond the voxels is zero in inputs and ignored in results.
     pub stride: usize,
     /// Inputs, `[input][stride]`.
-    pub inputs: &'a Vec<f32>,
+    pub inputs: &'a [f32],
     /// Results, `[row][stride]`: the volumes of the maps in order, the status last.
-    pub rows: &'a mut Vec<f32>,
+    pub rows: &'a mut [f32],
     /// How many samples of each voxel had to be raised to have a logarithm; zeros beforehand.
     pub raised: &'a mut [f32],
     /// Room for what a fit makes of its inputs, kept from tile to tile, with whatever was left in it.
-    pub scratch: &'a mut Vec<f32>,
+    pub scratch: &'a mut HostBuffer,
 }
 
 /// A fit of many voxels at once.
@@ -76,6 +76,15 @@ pub trait VoxelFit: Sync {
     }
 }
 
+/// Which arrays of a tile go to or come from a device as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The inputs.
+    pub inputs: bool,
+    /// The rows of results.
+    pub rows: bool,
+}
+
 /// A fit by kernels.
 pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
@@ -84,6 +93,9 @@ pub trait DeviceVoxelFit: Sync {
     /// What threads and what the host of a device take for a voxel: whether a device that nobody named
     /// is used.
     fn cost(&self) -> Cost;
+
+    /// What of a chunk goes to and from the device itself, beside its scratch: memory is locked for that alone.
+    fn moved(&self) -> Moved;
 
     /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`.
     ///
@@ -211,7 +223,7 @@ impl Work<'_> {
         let mut inputs = vec![0.0; self.plan.n_inputs * stride];
         let mut rows = vec![0.0; self.plan.n_rows * stride];
         let mut raised = vec![0.0; stride];
-        let mut scratch = Vec::new();
+        let mut scratch = HostBuffer::plain();
         let mut tally = Tally::default();
         let all = block.voxels;
         for (offset, voxels) in (0..).step_by(stride).zip(all.chunks(stride)) {

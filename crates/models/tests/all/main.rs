@@ -16,6 +16,7 @@ mod hostile;
 mod hot_devices;
 mod hot_real;
 mod laws;
+mod locked;
 mod msdki;
 mod nvrtc;
 mod partly;

@@ -64,7 +64,8 @@ fn compare(
         }
         expected.push(axes);
     }
-    let rows = DeviceSearch::new(device, &plan)?.find(&input)?;
+    let mut rows = vec![0.0; plan.n_rows() * n];
+    DeviceSearch::new(device, &plan)?.find(&input, &mut rows)?;
     let mut errors = Vec::new();
     for (voxel, axes) in expected.iter().enumerate() {
         let at = |row: usize| f64::from(rows[row * n + voxel]);

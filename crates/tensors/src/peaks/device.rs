@@ -55,7 +55,7 @@ impl DeviceSearch {
     }
 
     /// Output rows `[row][n]` of coefficients `[coefficient][n]`.
-    pub(super) fn find(&self, input: &[f32]) -> Result<Vec<f32>, DeviceError> {
+    pub(super) fn find(&self, input: &[f32], found: &mut [f32]) -> Result<(), DeviceError> {
         let n = input.len() / self.entries;
         let input = self.device.upload(input)?;
         let mut rows = self.device.allocate::<f32>(self.n_rows * n)?;
@@ -72,7 +72,7 @@ impl DeviceSearch {
         // SAFETY: the kernel's eight parameters; it was compiled for these tables' sizes, and input
         // and rows have n elements for each of its rows.
         unsafe { self.kernel.launch(Launch::groups_of(GROUP, n), &arguments)? };
-        rows.to_vec()
+        rows.read(0, found)
     }
 }
 

@@ -1,14 +1,29 @@
 //! The part of the driver that shares blocks out to devices.
 
-use fimbria_compute::Backend;
-use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
+use fimbria_compute::{Backend, Kept};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::PeaksError;
 use super::device::DeviceSearch;
 use super::find::{BLOCK, Job, PeakCounts};
+
+/// Arrays of a chunk on a device.
+struct Arrays {
+    voxels: Vec<u32>,
+    input: HostBuffer,
+    rows: HostBuffer,
+}
+
+impl Arrays {
+    /// For so many chunks.
+    fn new(device: &Device, uses: usize) -> Self {
+        let buffer = || HostBuffer::for_uses(device, uses);
+        Self { voxels: Vec::new(), input: buffer(), rows: buffer() }
+    }
+}
 
 /// What a device takes at a time.
 struct Chunk<'a> {
@@ -31,13 +46,17 @@ impl Job<'_> {
             chunks.push(Chunk { blocks, counts: PeakCounts::default() });
             blocks = rest;
         }
+        let kept = Kept::new(on.devices, chunks.len());
         let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {
-                let mut some =
-                    |blocks: &mut [MaskBlock<'_>]| self.chunk_on_device(on, device, blocks);
-                chunk.counts = in_halves(&mut chunk.blocks, &mut some, &PeakCounts::merged)?;
+                chunk.counts = kept.with(device, Arrays::new, |arrays| {
+                    let mut some = |blocks: &mut [MaskBlock<'_>]| {
+                        self.chunk_on_device(on, device, blocks, arrays)
+                    };
+                    in_halves(&mut chunk.blocks, &mut some, &PeakCounts::merged)
+                })?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.progress.advance(voxels as u64);
                 Ok(())
@@ -57,13 +76,17 @@ impl Job<'_> {
         on: &Backend<'_>,
         device: &Device,
         blocks: &mut [MaskBlock<'_>],
+        arrays: &mut Arrays,
     ) -> Result<PeakCounts, DeviceError> {
         let search = DeviceSearch::new(device, self.plan)?;
-        let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();
+        let Arrays { voxels, input, rows } = arrays;
+        voxels.clear();
+        voxels.extend(blocks.iter().flat_map(|block| block.voxels));
         let n = voxels.len();
-        let mut input = vec![0.0; self.source.n_volumes() * n];
-        on.workers.install(|| self.source.gather_on_pool(&voxels, &mut input));
-        let rows = search.find(&input)?;
+        let input = input.with_len(self.source.n_volumes() * n);
+        let rows = rows.with_len(self.plan.n_rows() * n);
+        on.workers.install(|| self.source.gather_on_pool(voxels, input));
+        search.find(input, rows)?;
         let mut offset = 0;
         let mut starts = Vec::new();
         for block in blocks.iter() {
@@ -76,6 +99,6 @@ impl Job<'_> {
             });
         });
         device.stored();
-        Ok(self.count(n, n, &rows))
+        Ok(self.count(n, n, rows))
     }
 }

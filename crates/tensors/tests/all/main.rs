@@ -2,6 +2,7 @@
 
 mod devices;
 mod forms;
+mod locked;
 mod nvrtc;
 mod peaks;
 mod sh_peers;

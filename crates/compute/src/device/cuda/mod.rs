@@ -227,6 +227,23 @@ impl Runtime for Cuda {
         self.check("cuMemsetD8Async", status)
     }
 
+    unsafe fn lock(&self, memory: *mut u8, bytes: usize) -> bool {
+        let (Some(register), Some(_)) = (self.api.host_register, self.api.host_unregister) else {
+            return false;
+        };
+        let Ok(_entered) = self.enter() else { return false };
+        // SAFETY: the caller's promise. For this context alone, and not to be seen by kernels.
+        unsafe { register(memory.cast(), bytes, 0) == 0 }
+    }
+
+    unsafe fn unlock(&self, memory: *mut u8) {
+        // A lost context refuses, and copies nothing any more.
+        if let (Some(unregister), Ok(_entered)) = (self.api.host_unregister, self.enter()) {
+            // SAFETY: the caller's promise.
+            unsafe { unregister(memory.cast()) };
+        }
+    }
+
     fn prelude(&self) -> &'static str {
         dialect::PRELUDE_CUDA
     }

@@ -1,6 +1,7 @@
 //! Products against their definition, and by whom they are made.
 
 mod devices;
+mod locked;
 
 use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};

@@ -33,7 +33,7 @@ fn scratch_rows(problem: &Problem) -> usize {
     }
 }
 
-/// Parameters `[row][voxel]` of signals `[volume][voxel]` of `n` voxels.
+/// Parameters `[row][voxel]` of signals `[volume][voxel]` of `n` voxels, both as long as that.
 ///
 /// # Errors
 /// Where the device has no double precision, refuses the kernel or has no memory.
@@ -42,7 +42,7 @@ pub(crate) fn fit(
     problem: &Problem,
     signals: &[f32],
     n: usize,
-    parameters: &mut Vec<f32>,
+    parameters: &mut [f32],
 ) -> Result<(), DeviceError> {
     device.has_double()?;
     let kernel = device.kernel(&source(problem), "dti_fit_double")?;
@@ -64,7 +64,6 @@ pub(crate) fn fit(
     // SAFETY: the kernel's seven parameters; the tables have a row per volume, signals and parameters `n`
     // elements per row, and the working memory of a robust fit `slots`; no other fit touches it.
     unsafe { kernel.launch(Launch::items(slots), &arguments)? };
-    parameters.resize(fitted.len(), 0.0);
     fitted.read(0, parameters)
 }
 

@@ -14,7 +14,7 @@ use fimbria_image::Status;
 use super::Deconvolution;
 use super::deconvolution::VoxelWork;
 use super::fit::write_voxel;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Tile};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile};
 
 /// Items of a group: one for each unknown of the largest problem, 47.
 const GROUP: usize = 64;
@@ -101,13 +101,14 @@ impl<'a> OnDevice<'a> {
         }
     }
 
-    /// Rows of results as the kernel leaves them.
+    /// Rows of results as the kernel leaves them, of which there are [`n_rows`](Self::n_rows).
     pub(crate) fn rows(
         &self,
         inputs: &[f32],
         n: usize,
         device: &Device,
-    ) -> Result<Vec<f32>, DeviceError> {
+        found: &mut [f32],
+    ) -> Result<(), DeviceError> {
         let kernel: Kernel = device.kernel(&source(self.deconvolution), "fod_deconvolve")?;
         let tables = [
             &self.minima,
@@ -134,10 +135,10 @@ impl<'a> OnDevice<'a> {
         // SAFETY: the kernel's eleven parameters; the tables have the sizes its constants say, the
         // others `n` elements for each volume and row, and every voxel has a group of its own.
         unsafe { kernel.launch(Launch::groups_of(GROUP, n), &arguments)? };
-        rows.to_vec()
+        rows.read(0, found)
     }
 
-    fn n_rows(&self) -> usize {
+    pub(crate) fn n_rows(&self) -> usize {
         let (n, n_sh) = (self.deconvolution.n_unknowns(), self.deconvolution.n_harmonics());
         n_sh + n + 3
     }
@@ -153,11 +154,15 @@ impl DeviceVoxelFit for OnDevice<'_> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
+    fn moved(&self) -> Moved {
+        Moved { inputs: true, rows: true }
+    }
+
     fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
         device.has_double()?;
         let n = tile.stride;
-        let rows = self.rows(tile.inputs, n, device)?;
-        tile.rows[..rows.len()].copy_from_slice(&rows);
+        let rows = tile.rows;
+        self.rows(tile.inputs, n, device, rows)?;
         let mut work = VoxelWork::default();
         let status_row = (self.n_rows() - 1) * n;
         for lane in 0..tile.voxels.len() {
@@ -165,7 +170,7 @@ impl DeviceVoxelFit for OnDevice<'_> {
             let status = Status::from_code(rows[status_row + lane]);
             if status == Status::NotConverged || !is_finite {
                 let outcome = self.deconvolution.solve(&tile.inputs[lane..], n, &mut work);
-                write_voxel(self.deconvolution, outcome, &mut work, lane, n, tile.rows);
+                write_voxel(self.deconvolution, outcome, &mut work, lane, n, rows);
             }
         }
         Ok(())
