@@ -10,3 +10,4 @@ mod metered;
 mod nvrtc;
 mod queue;
 mod races;
+mod refused;
