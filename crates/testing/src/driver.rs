@@ -96,7 +96,8 @@ pub struct Call {
     pub of: String,
 }
 
-fn calls(log: &Path) -> Vec<Call> {
+/// What cards that do nothing noted in the folder `log`, in the order of the calls.
+pub fn calls(log: &Path) -> Vec<Call> {
     let texts = std::fs::read_dir(log).expect("a folder");
     let text = |file: std::io::Result<std::fs::DirEntry>| {
         std::fs::read_to_string(file.expect("an entry").path()).expect("a log")

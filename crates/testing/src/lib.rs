@@ -29,7 +29,7 @@ pub use device::{
     oclgrind_report, opencl_device, opencl_device_with, several_devices, two_devices,
 };
 #[cfg(unix)]
-pub use driver::{Call, Driver, asked, failing_opencl, null_gpu};
+pub use driver::{Call, Driver, asked, calls, failing_opencl, null_gpu};
 pub use need::{missing, python, refdata, skipped};
 pub use processes::as_processes;
 pub use series::{Series, angle};

@@ -10,7 +10,9 @@
    FAILING_OPENCL_REFUSES  launch:NAME or kernel:NAME, or several with commas: no kernel of this name is launched, or
                         made, as by a driver that has not the registers for its groups
    FAILING_OPENCL_SHORT BYTES:N: from the N-th on there is no memory for buffers of so many bytes
-   FAILING_OPENCL_LOG   a file that gets a line a call: the device, what, and bytes or the kernel */
+   FAILING_OPENCL_LOG   a file that gets a line a call: the device, what, and bytes or the kernel
+   FAILING_OPENCL_READS a file that gets what is read back, in order: the number of bytes in eight bytes of the
+                        machine, then the bytes. null_gpu.c gives them again (NULL_GPU_READS) */
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -30,7 +32,7 @@ static struct { Any queue; long launches; int lost; } devices[MOST];
 static struct { Any kernel; char name[NAME]; } kernels[MOST_KERNELS];
 static int n_devices, n_kernels;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *calls;
+static FILE *calls, *reads;
 
 static void *real(const char *name) {
     static const char *const places[] = {
@@ -67,9 +69,21 @@ static void note(Any queue, const char *what, const char *kernel, size_t bytes) 
     pthread_mutex_unlock(&lock);
 }
 
-__attribute__((destructor)) static void close_log(void) {
+static void keep(const char *path, const void *data, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    if (!reads) reads = fopen(path, "wb");
+    uint64_t count = bytes;
+    if (!reads || fwrite(&count, sizeof count, 1, reads) != 1 || fwrite(data, 1, bytes, reads) != bytes) {
+        fprintf(stderr, "failing_opencl: %s cannot be written\n", path);
+        abort();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((destructor)) static void close_files(void) {
     if (calls) fclose(calls);
-    calls = 0;
+    if (reads) fclose(reads);
+    calls = reads = 0;
 }
 
 /* Whether the queue's device is lost; with `launches` one launch later than before. */
@@ -187,8 +201,12 @@ Int clEnqueueReadBuffer(Any queue, Any memory, Uint waits, size_t offset, size_t
                         const Any *after, Any *event) {
     if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
     note(queue, waits ? "read" : "read-later", 0, bytes);
-    return ((Int(*)(Any, Any, Uint, size_t, size_t, void *, Uint, const Any *, Any *))real(
-        "clEnqueueReadBuffer"))(queue, memory, waits, offset, bytes, to, n, after, event);
+    /* What is kept must have come. */
+    const char *kept = getenv("FAILING_OPENCL_READS");
+    Int status = ((Int(*)(Any, Any, Uint, size_t, size_t, void *, Uint, const Any *, Any *))real(
+        "clEnqueueReadBuffer"))(queue, memory, kept ? 1 : waits, offset, bytes, to, n, after, event);
+    if (kept && status == 0) keep(kept, to, bytes);
+    return status;
 }
 
 Int clEnqueueWriteBuffer(Any queue, Any memory, Uint waits, size_t offset, size_t bytes, const void *from, Uint n,

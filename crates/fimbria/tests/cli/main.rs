@@ -41,6 +41,7 @@ mod qsm;
 mod qsm_options;
 mod quality;
 mod records;
+mod replay;
 mod report;
 mod run;
 mod sift2;

@@ -95,9 +95,14 @@ pub(super) fn streaks(device: &Device, extent: Extent) -> Result<Comparison, Dev
     let refusal = Refusal::default();
     let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
     refusal.told_by(device, "streaks")?;
-    let errors = [error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
+    let told = |log: &[Iteration]| log.iter().map(|step| step.rms as f32).collect::<Vec<f32>>();
+    let errors = [
+        error(&there.chi, &wide(&here.chi)),
+        error(&there.field, &wide(&here.field)),
+        error(&told(&there.log), &wide(&told(&here.log))),
+    ];
     // Rounding of f32 transforms, which conjugate gradients amplify from one iteration to the next.
-    Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, 1e-4))
+    Ok(Comparison::of_numbers(&[0.0; 3], &errors, 1.0, 1e-4))
 }
 
 /// Maps of the phase.

@@ -20,17 +20,17 @@ mod operators;
 mod tests;
 
 use fimbria_compute::device::{Device, DeviceSpace};
-use fimbria_compute::operator::{LinearOperator, Operator as _, VectorSpace};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{Backend, HostSpace, Progress, Workers};
 
 use self::boundaries::{Boundaries, ramp};
 pub(crate) use self::on_device::filters_source;
-use self::on_device::{DeviceCone, DeviceDipole};
-use self::operators::{NoPenalty, OfCone, WeightedDipole};
+use self::on_device::{DeviceAtUnknowns, DeviceCone, DeviceDipole};
+use self::operators::{AtUnknowns, NoPenalty, OfCone, WeightedDipole};
 use crate::device::{DeviceOperatorError, where_it_gains};
 use crate::fourier::{KSpace, at};
 use crate::solver::{Iteration, Method, Objective, Solver, Stopped, StoppingRule, run};
-use crate::variation::{check_field, rms};
+use crate::variation::check_field;
 use crate::{Edges, FieldModel, Laplacian, QsmError};
 
 /// Percentiles of the size of the field's Laplacian between which W falls from 1 to 0.
@@ -95,21 +95,20 @@ pub fn invert_ilsqr(
     let places = space.places(&model.geometry, &model.unknowns);
     let weights = data_weights(model, field, weights, workers)?;
     let data: Vec<f32> = field.iter().zip(&weights).map(|(b, w)| b * w).collect();
+    let unknowns = AtUnknowns::new(&space, &places);
     let dipole = WeightedDipole::new(&space, &places, weights);
-    let rms_of = |chi: &[f32]| rms(places.iter().map(|&place| chi[place as usize]));
     let there = |device: &Device| DeviceDipole::new(&dipole, device);
-    let first = LeastSquares { data: &data, how, workers, progress }
-        .solve(&dipole, device, there, &rms_of)?;
+    let first = LeastSquares { data: &data, less: None, unknowns: &unknowns, how, progress }
+        .solve(&dipole, device, there)?;
     let mut chi = first.x;
     let boundaries = Boundaries::new(&space, &places, field);
     let of_cone = OfCone::new(&space, boundaries, how.limit as f32);
     let slopes = of_cone.slopes(&chi);
     let there = |device: &Device| DeviceCone::new(&of_cone, device);
-    let rms_less = |streaks: &[f32]| {
-        rms(places.iter().map(|&place| chi[place as usize] - streaks[place as usize]))
-    };
-    let second = LeastSquares { data: &slopes, how, workers, progress }
-        .solve(&of_cone, device, there, &rms_less)?;
+    let with_streaks = at(&places, &chi);
+    let less = Some(&*with_streaks);
+    let second = LeastSquares { data: &slopes, less, unknowns: &unknowns, how, progress }
+        .solve(&of_cone, device, there)?;
     let streaks = second.x;
     let (of_map, has_settled) = (first.log.len(), first.has_settled && second.has_settled);
     let later =
@@ -142,8 +141,10 @@ fn data_weights(
 /// How ‖A x - b‖ is made small, from x = 0.
 struct LeastSquares<'a, 'w> {
     data: &'a [f32],
+    /// What x is taken off, at the unknowns: the map of the log; where there is nothing, x is the map.
+    less: Option<&'a [f32]>,
+    unknowns: &'a AtUnknowns<'a, 'w>,
     how: Ilsqr,
-    workers: &'w Workers,
     progress: &'a dyn Progress,
 }
 
@@ -155,49 +156,51 @@ struct Found {
 }
 
 impl<'w> LeastSquares<'_, 'w> {
-    /// Of the operator that `there` makes of a device or, where there is none or it fails, of `here`; `rms` of x
-    /// after each iteration goes to the log.
+    /// Of the operator that `there` makes of a device or, where there is none or it fails, of `here`.
     fn solve<A, B>(
         &self,
         here: &A,
         device: Option<&Device>,
         there: impl FnOnce(&Device) -> Result<B, DeviceOperatorError>,
-        rms: &dyn Fn(&[f32]) -> f64,
     ) -> Result<Found, QsmError>
     where
         A: LinearOperator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
         B: LinearOperator<Domain = DeviceSpace, Range = DeviceSpace>,
     {
         if let Some(device) = device {
-            let nothing = || -> Result<_, DeviceOperatorError> {
+            let on_device = || -> Result<_, DeviceOperatorError> {
                 let domain = DeviceSpace::new(device, here.domain().len())?;
-                Ok((there(device)?, NoPenalty::new(domain, DeviceSpace::new(device, 0)?)))
+                let nothing = NoPenalty::new(domain, DeviceSpace::new(device, 0)?);
+                Ok((there(device)?, nothing, DeviceAtUnknowns::new(self.unknowns, device)?))
             };
-            match nothing() {
-                Ok((operator, nothing)) => match self.run(&operator, &nothing, rms) {
+            match on_device() {
+                Ok((operator, nothing, unknowns)) => match self.run(&operator, &nothing, &unknowns)
+                {
                     Err(QsmError::Space(error)) => self.tell(&error),
                     done => return done,
                 },
                 Err(error) => self.tell(&error.to_string()),
             }
         }
-        let of = |len| HostSpace::new(self.workers, len);
-        self.run(here, &NoPenalty::new(of(here.domain().len()), of(0)), rms)
+        let workers = self.unknowns.domain().workers();
+        let of = |len| HostSpace::new(workers, len);
+        self.run(here, &NoPenalty::new(of(here.domain().len()), of(0)), self.unknowns)
     }
 
     fn tell(&self, error: &str) {
         self.progress.warn(&format!("{error}; the threads do the work"));
     }
 
-    fn run<A, S>(
+    fn run<A, U, S>(
         &self,
         operator: &A,
         nothing: &NoPenalty<S>,
-        rms: &dyn Fn(&[f32]) -> f64,
+        unknowns: &U,
     ) -> Result<Found, QsmError>
     where
         S: VectorSpace,
         A: LinearOperator<Domain = S, Range = S>,
+        U: Operator<Domain = S, Range = S>,
     {
         let objective = Objective::new(operator, nothing, self.data, 1.0)?;
         let mut solver = Solver::new(&objective, Method::Cgls, None)?;
@@ -207,9 +210,19 @@ impl<'w> LeastSquares<'_, 'w> {
             relative_gradient: self.how.tolerance,
             discrepancy: None,
         };
+        let range = unknowns.range();
+        let less = self.less.map(|map| range.upload(map)).transpose().map_err(QsmError::space)?;
+        let mut map = range.zeros().map_err(QsmError::space)?;
+        let mut rms = |x: &S::Vector| -> Result<f64, S::Error> {
+            unknowns.apply(x, &mut map)?;
+            if let Some(less) = &less {
+                range.axpy(-1.0, less, &mut map)?;
+            }
+            Ok((range.dot(&map, &map)? / range.len().max(1) as f64).sqrt())
+        };
         let mut log = Vec::new();
         let stopped = run(&mut solver, &rule, self.progress, |step, solver| {
-            log.push(Iteration { rms: rms(&solver.x()?), ..*step });
+            log.push(Iteration { rms: rms(solver.unknowns()).map_err(QsmError::space)?, ..*step });
             Ok(())
         })?;
         Ok(Found { x: solver.x()?, log, has_settled: stopped != Stopped::Iterations })

@@ -1,4 +1,4 @@
-//! The two problems as operators on a device.
+//! The two problems as operators on a device, and what the log is told of their maps.
 
 use fimbria_compute::device::{
     Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
@@ -6,7 +6,7 @@ use fimbria_compute::device::{
 use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
-use super::operators::{OfCone, WeightedDipole};
+use super::operators::{AtUnknowns, OfCone, WeightedDipole};
 use crate::device::{DeviceOperatorError, RING, vectors_source};
 
 /// The text of the kernels of least squares in the whole volume.
@@ -174,5 +174,40 @@ impl LinearOperator for DeviceCone {
         // SAFETY: the kernel's nine parameters; as for the product.
         unsafe { self.slopes_adjoint.launch(self.cone.fft.launch(), &arguments)? };
         self.cone.fft.inverse(&mut self.cone.spectrum(x)?, x)
+    }
+}
+
+/// As [`AtUnknowns`].
+pub(super) struct DeviceAtUnknowns {
+    domain: DeviceSpace,
+    range: DeviceSpace,
+    place: Buffer<u32>,
+    sample: Kernel,
+}
+
+impl DeviceAtUnknowns {
+    pub(super) fn new(
+        host: &AtUnknowns<'_, '_>,
+        device: &Device,
+    ) -> Result<Self, DeviceOperatorError> {
+        Ok(Self {
+            domain: DeviceSpace::new(device, host.domain().len())?,
+            range: DeviceSpace::new(device, host.range().len())?,
+            place: device.upload(host.places)?,
+            sample: device.kernel(&filters_source(), "sample")?,
+        })
+    }
+}
+
+impl Operator for DeviceAtUnknowns {
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
+
+    fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let n = y.len();
+        let arguments = [(n as u64).into(), (&self.place).into(), x.into(), y.into()];
+        // SAFETY: the kernel's four parameters; lists have n entries, places lie in the volume.
+        unsafe { self.sample.launch(Launch::items(n), &arguments) }
     }
 }

@@ -124,6 +124,29 @@ fn cone(space: &KSpace<'_>, limit: f32) -> Vec<bool> {
     space.dipole.iter().map(|d| d.abs() < limit).collect()
 }
 
+/// A map in the padded volume at the unknowns, for the log.
+pub(super) struct AtUnknowns<'a, 'w> {
+    pub(super) places: &'a [u32],
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+}
+
+impl<'a, 'w> AtUnknowns<'a, 'w> {
+    pub(super) fn new(space: &KSpace<'w>, places: &'a [u32]) -> Self {
+        let of = |len| HostSpace::new(space.workers(), len);
+        Self { places, domain: of(space.elements()), range: of(places.len()) }
+    }
+}
+
+impl<'w> Operator for AtUnknowns<'_, 'w> {
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        *y = at(self.places, x);
+        Ok(())
+    }
+}
+
 /// No rows: nothing but the data counts.
 pub(super) struct NoPenalty<S> {
     domain: S,

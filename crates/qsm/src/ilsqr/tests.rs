@@ -7,6 +7,7 @@ use fimbria_compute::Silent;
 use fimbria_compute::Backend;
 
 use super::*;
+use crate::variation::rms;
 use crate::{Geometry, Shape};
 
 const DIMS: [usize; 3] = [6, 5, 4];
@@ -353,11 +354,17 @@ fn streaks_of_the_cone_are_taken_off_and_blocks_are_left() {
     let with: Vec<f32> = blocks.iter().zip(&laid).map(|(b, s)| b + s).collect();
     let how = Ilsqr { iterations: 40, tolerance: 1e-3, ..Ilsqr::default() };
     let slopes = of_cone.slopes(&with);
-    let problem = LeastSquares { data: &slopes, how, workers: &workers, progress: &Silent };
+    let (unknowns, at_unknowns) = (AtUnknowns::new(&space, &places), at(&places, &with));
+    let less = Some(&*at_unknowns);
+    let problem = LeastSquares { data: &slopes, less, unknowns: &unknowns, how, progress: &Silent };
     let there = |device: &Device| DeviceCone::new(&of_cone, device);
-    let found = problem.solve(&of_cone, None, there, &|_| 0.0).unwrap();
+    let found = problem.solve(&of_cone, None, there).unwrap();
     assert!(found.log.len() > 1, "{}", found.log.len());
+    let told = found.log[found.log.len() - 1].rms;
     let found = found.x;
+    // What the log tells is of the map without streaks, sums of f32 in other groups.
+    let cleaned = rms(places.iter().map(|&p| with[p as usize] - found[p as usize]));
+    assert!((told - cleaned).abs() < 1e-6 * cleaned, "{told} {cleaned}");
     // Less their means, which no difference tells.
     let rms_of = |map: &dyn Fn(usize) -> f32| {
         let values: Vec<f64> = places.iter().map(|&p| f64::from(map(p as usize))).collect();

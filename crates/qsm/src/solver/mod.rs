@@ -161,6 +161,11 @@ where
         self.number
     }
 
+    /// The unknowns now, where they are.
+    pub(crate) fn unknowns(&self) -> &DomainVector<A> {
+        &self.at.x
+    }
+
     /// The unknowns now.
     ///
     /// # Errors

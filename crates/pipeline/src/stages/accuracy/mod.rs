@@ -45,12 +45,12 @@ impl Accuracy {
     /// The rows as a table for people: one line each, columns aligned.
     pub fn to_table(&self) -> String {
         let mut text =
-            format!("{:<30}{:>11}{:>12}{:>12}{:>12}\n", "", "number", "median", "95 %", "worst");
+            format!("{:<30}{:>11}{:>13}{:>13}{:>14}\n", "", "number", "median", "95 %", "worst");
         for row in &self.rows {
             let error = |error: f64| format!("{error:.3} {:<1}", row.unit);
             let _ = writeln!(
                 text,
-                "{:<30}{:>11}{:>12}{:>12}{:>12}",
+                "{:<30}{:>11}{:>13}{:>13}{:>14}",
                 row.quantity,
                 row.voxels,
                 error(row.median),
