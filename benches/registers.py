@@ -75,6 +75,7 @@ def jobs(data):
     yield "probtrackx2", 0, f"probtrackx2 -s {data}/sticks/merged -m {mask} -x {mask} -P 2"
     for method in ("dqsm", "tensor", "tv", "dtv", "tgv", "medi", "ndi", "ilsqr"):
         yield f"qsm {method}", 0, f"qsm {gre} --method {method} --iterations 2 {GUIDED.get(method, '').format(data)}"
+    yield "qsm rts", 0, f"qsm {gre} --method rts"
 
 
 def made(fimbria, data):

@@ -38,9 +38,17 @@ fn cases_of_lines(extent: Extent) -> Vec<([usize; 3], &'static [usize])> {
         cases.push(([48, 5, 2], &[0]));
         cases.push(([5, 7, 343], &[2, 0]));
         cases.push(([21, 240, 2], &[1]));
+        // All the memory that groups of cards have.
+        cases.push(([4, 768, 1], &[1]));
         cases.push(([2400, 2, 1], &[0]));
     }
     cases
+}
+
+/// With groups so small that items have several turns at several lines. The first stage of a line is then a loop
+/// that a barrier follows.
+fn cases_of_small_groups() -> Vec<([usize; 3], &'static [usize])> {
+    vec![([64, 28, 2], &[1])]
 }
 
 /// Rows of even and odd length and number, of one to three stages.
@@ -55,9 +63,11 @@ fn real_cases(extent: Extent) -> Vec<[usize; 3]> {
 /// Errors as shares of what rounding may do.
 fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
     let mut errors = Vec::new();
-    for (limits, cases) in
-        [(Limits::NONE, cases(extent)), (Limits::of(device), cases_of_lines(extent))]
-    {
+    for (limits, cases) in [
+        (Limits::NONE, cases(extent)),
+        (Limits::of(device), cases_of_lines(extent)),
+        (Limits::SMALL, cases_of_small_groups()),
+    ] {
         for (shape, axes) in cases {
             errors.extend(sound(errors_of(device, shape, axes, limits))?);
         }

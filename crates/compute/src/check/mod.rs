@@ -34,7 +34,7 @@ pub struct Check {
 }
 
 /// Runs kernels on a device and compares them with their oracle.
-type Compare = dyn Fn(&Device, Extent) -> Result<Comparison, DeviceError> + Send + Sync;
+type Compare = dyn Fn(&Device, Extent) -> Result<Outcome, DeviceError> + Send + Sync;
 
 /// How far a device's results lie from the oracle's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,26 +47,41 @@ pub struct Comparison {
     pub tolerance: f64,
 }
 
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// How far apart the results are.
+    Compared(Comparison),
+    /// The device lacks what the kernel needs, and no result depends on it: what it lacks, and what goes on in its
+    /// place.
+    NotRun(&'static str),
+}
+
+impl From<Comparison> for Outcome {
+    fn from(comparison: Comparison) -> Self {
+        Self::Compared(comparison)
+    }
+}
+
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckReport {
-    /// How far apart the results are; `None` where the device lacks the `f64` that the kernel needs,
-    /// and the CPU does its work.
-    pub comparison: Option<Comparison>,
+    /// What came of it.
+    pub outcome: Outcome,
     /// Time of the whole check, compilation and oracle included.
     pub seconds: f64,
 }
 
 impl Check {
-    /// A check that compares as `compare` does, of kernels with the texts `sources`, in typical
-    /// specialisations.
-    pub fn new(
+    /// A check that compares as `compare` does, or says why it does not, of kernels with the texts `sources`, in
+    /// typical specialisations.
+    pub fn new<O: Into<Outcome>>(
         name: impl Into<String>,
         sources: Vec<KernelSource>,
-        compare: impl Fn(&Device, Extent) -> Result<Comparison, DeviceError> + Send + Sync + 'static,
+        compare: impl Fn(&Device, Extent) -> Result<O, DeviceError> + Send + Sync + 'static,
     ) -> Self {
-        let needs_f64 = false;
-        Self { name: name.into(), sources, needs_f64, compare: Box::new(compare) }
+        let compare = move |device: &Device, extent| compare(device, extent).map(O::into);
+        Self { name: name.into(), sources, needs_f64: false, compare: Box::new(compare) }
     }
 
     /// The same for a kernel that not every device can run.
@@ -91,16 +106,24 @@ impl Check {
     /// Where the device fails, or does not compile the kernel.
     pub fn run(&self, device: &Device, extent: Extent) -> Result<CheckReport, DeviceError> {
         let start = Instant::now();
-        let can_run = !self.needs_f64 || device.info().has_f64;
-        let comparison = can_run.then(|| (self.compare)(device, extent)).transpose()?;
-        Ok(CheckReport { comparison, seconds: start.elapsed().as_secs_f64() })
+        let outcome = match self.needs_f64 && !device.info().has_f64 {
+            true => Outcome::NotRun(NO_DOUBLE),
+            false => (self.compare)(device, extent)?,
+        };
+        Ok(CheckReport { outcome, seconds: start.elapsed().as_secs_f64() })
     }
 }
+
+/// Why checks in double precision are not run.
+const NO_DOUBLE: &str = "the device has no double precision: the CPU does this";
 
 impl CheckReport {
     /// False where results were compared and differ, or none came to be compared.
     pub fn passed(&self) -> bool {
-        self.comparison.is_none_or(|comparison| comparison.passed())
+        match self.outcome {
+            Outcome::Compared(comparison) => comparison.passed(),
+            Outcome::NotRun(_) => true,
+        }
     }
 }
 

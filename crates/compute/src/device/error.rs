@@ -107,6 +107,12 @@ impl DeviceError {
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
+
+    /// True where a kernel was refused for what it is, so that another may be taken: its text, or what its groups
+    /// need.
+    pub fn is_of_one_kernel(&self) -> bool {
+        matches!(self, Self::Compile { .. } | Self::LocalMemory { .. } | Self::Runtime { .. })
+    }
 }
 
 /// Of how many bytes memory was short. A launch asks for none that it could tell.

@@ -18,7 +18,7 @@ mod lines;
 mod real;
 mod volume;
 
-pub use device::{DeviceFft, DeviceFftError, DeviceRealFft};
+pub use device::{DeviceFft, DeviceFftError, DeviceRealFft, VolumeShape};
 pub(crate) use device::{Limits, kernel_sources};
 pub use float::Float;
 pub use lines::Fft1;

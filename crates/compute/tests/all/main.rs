@@ -11,3 +11,4 @@ mod metered;
 mod nvrtc;
 mod queue;
 mod races;
+mod refused;

@@ -1,12 +1,15 @@
-/* The OpenCL of this machine, of which devices are lost on request and every call is noted. Kernels do what
-   they do, so that what a program makes of a device that fails in the middle can be held to what it makes of
-   one that does not.
+/* The OpenCL of this machine, of which devices are lost, or refuse kernels or memory, on request, and every call
+   is noted. Kernels do what they do, so that what a program makes of a device that fails in the middle can be held
+   to what it makes of one that does not.
 
    cc -O2 -shared -fPIC -o libOpenCL.so.1 failing_opencl.c -ldl, in a folder on LD_LIBRARY_PATH. Set by
    variables of the environment:
 
    FAILING_OPENCL_LOST  D:N, or several with commas: the device that was opened as the D-th from 0 refuses
                         its N-th launch, from 1, and all that comes later
+   FAILING_OPENCL_REFUSES  launch:NAME or kernel:NAME, or several with commas: no kernel of this name is launched, or
+                        made, as by a driver that has not the registers for its groups
+   FAILING_OPENCL_SHORT BYTES:N: from the N-th on there is no memory for buffers of so many bytes
    FAILING_OPENCL_LOG   a file that gets a line a call: the device, what, and bytes or the kernel
    FAILING_OPENCL_READS a file that gets what is read back, in order: the number of bytes in eight bytes of the
                         machine, then the bytes. null_gpu.c gives them again (NULL_GPU_READS) */
@@ -22,7 +25,8 @@ typedef int32_t Int;
 typedef uint32_t Uint;
 typedef void *Any;
 
-enum { DEVICE_NOT_AVAILABLE = -2, MOST = 16, MOST_KERNELS = 256, NAME = 64 };
+enum { DEVICE_NOT_AVAILABLE = -2, NO_MEMORY = -4, OUT_OF_RESOURCES = -5, INVALID_KERNEL_DEFINITION = -47 };
+enum { MOST = 16, MOST_KERNELS = 256, NAME = 64 };
 
 static struct { Any queue; long launches; int lost; } devices[MOST];
 static struct { Any kernel; char name[NAME]; } kernels[MOST_KERNELS];
@@ -100,6 +104,19 @@ static int is_lost(Any queue, int launches) {
     return lost;
 }
 
+/* Whether kernels of this name are refused at `what`. */
+static int is_refused(const char *what, const char *name) {
+    size_t length = strlen(what), name_length = strlen(name);
+    for (const char *at = getenv("FAILING_OPENCL_REFUSES"); at && *at; at += *at == ',') {
+        size_t word = strcspn(at, ",");
+        if (word == length + 1 + name_length && !strncmp(at, what, length) && at[length] == ':' &&
+            !strncmp(at + length + 1, name, name_length))
+            return 1;
+        at += word;
+    }
+    return 0;
+}
+
 #define PASS(result, name, parameters, arguments)                        \
     result name parameters {                                             \
         static result(*of_real) parameters;                              \
@@ -117,8 +134,6 @@ PASS(Any, clCreateContext, (const intptr_t *properties, Uint n, const Any *ids, 
 PASS(Int, clRetainContext, (Any context), (context))
 PASS(Int, clReleaseContext, (Any context), (context))
 PASS(Int, clReleaseCommandQueue, (Any queue), (queue))
-PASS(Any, clCreateBuffer, (Any context, uint64_t flags, size_t bytes, void *host, Int *status),
-     (context, flags, bytes, host, status))
 PASS(Int, clReleaseMemObject, (Any memory), (memory))
 PASS(Any, clCreateProgramWithSource, (Any context, Uint n, const char **texts, const size_t *lengths, Int *status),
      (context, n, texts, lengths, status))
@@ -130,6 +145,22 @@ PASS(Int, clReleaseProgram, (Any program), (program))
 PASS(Int, clReleaseKernel, (Any kernel), (kernel))
 PASS(Int, clSetKernelArg, (Any kernel, Uint index, size_t size, const void *value), (kernel, index, size, value))
 
+Any clCreateBuffer(Any context, uint64_t flags, size_t bytes, void *host, Int *status) {
+    static long of_this_size;
+    char *end = 0;
+    const char *size = getenv("FAILING_OPENCL_SHORT");
+    if (size && strtoull(size, &end, 10) == bytes && *end == ':') {
+        pthread_mutex_lock(&lock);
+        int is_short = ++of_this_size >= strtol(end + 1, 0, 10);
+        pthread_mutex_unlock(&lock);
+        if (is_short) {
+            *status = NO_MEMORY;
+            return 0;
+        }
+    }
+    return ((Any(*)(Any, uint64_t, size_t, void *, Int *))real("clCreateBuffer"))(context, flags, bytes, host, status);
+}
+
 Any clCreateCommandQueue(Any context, Any device, uint64_t properties, Int *status) {
     Any (*of_real)(Any, Any, uint64_t, Int *) = (Any(*)(Any, Any, uint64_t, Int *))real("clCreateCommandQueue");
     Any queue = of_real(context, device, properties, status);
@@ -140,6 +171,11 @@ Any clCreateCommandQueue(Any context, Any device, uint64_t properties, Int *stat
 }
 
 Any clCreateKernel(Any program, const char *name, Int *status) {
+    if (is_refused("kernel", name)) {
+        note(0, "refuse", name, 0);
+        *status = INVALID_KERNEL_DEFINITION;
+        return 0;
+    }
     Any (*of_real)(Any, const char *, Int *) = (Any(*)(Any, const char *, Int *))real("clCreateKernel");
     Any kernel = of_real(program, name, status);
     pthread_mutex_lock(&lock);
@@ -205,6 +241,10 @@ Int clEnqueueNDRangeKernel(Any queue, Any kernel, Uint dimensions, const size_t 
     for (int i = 0; i < n_kernels; i++)
         if (kernels[i].kernel == kernel) name = kernels[i].name;
     pthread_mutex_unlock(&lock);
+    if (is_refused("launch", name)) {
+        note(queue, "refuse", name, 0);
+        return OUT_OF_RESOURCES;
+    }
     note(queue, "launch", name, 0);
     return ((Int(*)(Any, Any, Uint, const size_t *, const size_t *, const size_t *, Uint, const Any *, Any *))real(
         "clEnqueueNDRangeKernel"))(queue, kernel, dimensions, offset, global, local, n, after, event);

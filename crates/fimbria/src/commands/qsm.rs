@@ -78,8 +78,8 @@ along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of s
 known up to a constant: see --zero-mean and --reference.
 
 Devices:
-  dqsm shares its sources among all devices, tensor the components of the magnetisation between two
-  at most; dtv, tv, tgv, medi, ndi and ilsqr run on the first. The other methods run on threads,
+  dqsm shares its sources among all devices, tensor the components of the magnetisation among three
+  at most; dtv, tv, tgv, medi, ndi, ilsqr and rts run on the first. tkd and tikhonov run on threads,
   and refuse a device that is named. `--device auto` leaves volumes of less than 2 million voxels,
   padding included, to the threads, but for dqsm.
 

@@ -75,6 +75,7 @@ const CASES: &[Case] = &[
     case("probtrackx2", Directions, "-s bpx/merged -m s/mask.nii -x s/mask.nii -P 2"),
     case("life", Directions, "tr/tracks.trx --dwi s/dwi.nii --max-iterations 4"),
     case("qsm", Echoes, "field.nii --mask gre/mask.nii --method dqsm --iterations 2"),
+    case("qsm", Echoes, "field.nii --mask gre/mask.nii --method rts"),
     case("run", Whole, "s/dwi.nii --mask s/mask.nii --set run.fits=[\"dti\",\"fod\"]"),
     case("bids", Whole, "in OUT participant --participant-label 01"),
     case("demo", Demo, "--voxel 10"),

@@ -232,6 +232,7 @@ const ON_DEVICES: &[QsmMethod] = &[
     QsmMethod::Medi,
     QsmMethod::Ndi,
     QsmMethod::Ilsqr,
+    QsmMethod::Rts,
 ];
 /// The methods whose products several processes share. The others are made of transforms of one volume, whose
 /// halves would wait for each other's numbers longer than a transform takes.

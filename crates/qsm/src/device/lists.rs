@@ -172,13 +172,81 @@ mod tests {
         let all = tiles.len() * sources.len();
         assert!(expected.len() > all / 100 && expected.len() < all / 2);
         let [of_tiles, of_sources] = pairs.lists();
-        let mut got = listed(of_tiles.unwrap());
-        got.sort_unstable();
-        assert_eq!(got, expected);
-        let mut got: Vec<_> =
-            listed(of_sources.unwrap()).into_iter().map(|(i, t)| (t, i)).collect();
-        got.sort_unstable();
-        assert_eq!(got, expected);
+        let (of_tiles, of_sources) = (of_tiles.unwrap(), of_sources.unwrap());
+        // The order in which sums are made without lists: an item of a group has each TILE-th of a batch's
+        // candidates.
+        let found = |&(group, candidate): &(usize, usize)| {
+            (group, candidate / BATCH, candidate % TILE, candidate)
+        };
+        expected.sort_by_key(found);
+        assert_eq!(listed(of_tiles), expected);
+        let mut expected: Vec<_> = expected.into_iter().map(|(t, i)| (i, t)).collect();
+        expected.sort_by_key(found);
+        assert_eq!(listed(of_sources), expected);
+    }
+
+    fn bytes_of(list: &List) -> u64 {
+        (size_of::<u32>() * list.starts.len() + size_of::<u16>() * list.hits.len()) as u64
+    }
+
+    /// What the sources see of a field, and the field of them.
+    fn products(device: &Device, model: &FieldModel, pairs: &DevicePairs) -> [Vec<f32>; 2] {
+        let number = |i: usize| (i % 17) as f32 - 8.0;
+        let upload = |n: usize| device.upload(&(0..n).map(number).collect::<Vec<_>>()).unwrap();
+        let mut x = device.zeros::<f32>(model.unknowns.len()).unwrap();
+        pairs.gather(&upload(model.receivers.len()), &mut x).unwrap();
+        let mut y = device.zeros::<f32>(model.receivers.len()).unwrap();
+        let add = device.kernel(&crate::device::vectors_source(), "add_plain").unwrap();
+        pairs.add_field(&upload(x.len()), &mut y, &add).unwrap();
+        [x.to_vec().unwrap(), y.to_vec().unwrap()]
+    }
+
+    /// The first list is there, the second is not, products have the bits of none, and all memory comes back.
+    fn assert_one_list(device: &Device, model: &FieldModel) {
+        let before = device.available_bytes();
+        let mut pairs = pairs(device, model);
+        let [Some(list), None] = pairs.lists() else { panic!("one list") };
+        let of_list = bytes_of(list);
+        let with_it = device.available_bytes();
+        let by_one = products(device, model, &pairs);
+        assert!(by_one.iter().flatten().any(|x| *x != 0.0));
+        pairs.forget_lists();
+        assert_eq!(device.available_bytes() - with_it, of_list);
+        assert_eq!(by_one, products(device, model, &pairs));
+        drop(pairs);
+        assert_eq!(device.available_bytes(), before);
+    }
+
+    #[test]
+    fn memory_for_one_list_has_that_one_and_the_same_results() {
+        let Some(device) = fimbria_testing::opencl_device() else { return };
+        let model = model();
+        let before = device.available_bytes();
+        let pairs = pairs(&device, &model);
+        let [first, second] = pairs.lists().map(|list| bytes_of(list.unwrap()));
+        let beside = before - device.available_bytes() - first - second;
+        // Just enough for the first: what it leaves is too little for one as large.
+        let limit = beside + SHARE_OF_MEMORY * first;
+        assert!((limit - beside - first) / SHARE_OF_MEMORY < second);
+        let options = DeviceOptions { memory_limit: Some(limit), ..DeviceOptions::default() };
+        let short = fimbria_testing::opencl_device_with(&options).expect("as before");
+        assert_one_list(&short, &model);
+    }
+
+    /// By the driver, although the device should have it: hits are counted, but there is no room for them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_that_is_refused_half_way_has_one_list_and_the_same_results() {
+        let Some(device) = fimbria_testing::opencl_device() else { return };
+        let model = model();
+        if fimbria_testing::is_child() {
+            return assert_one_list(&device, &model);
+        }
+        let hits = pairs(&device, &model).lists().map(|list| list.unwrap().hits.len());
+        assert_eq!(hits[0], hits[1]);
+        let Some((_driver, path)) = fimbria_testing::failing_opencl() else { return };
+        let second = format!("{}:2", hits[1] * size_of::<u16>());
+        fimbria_testing::in_child(&[("LD_LIBRARY_PATH", &path), ("FAILING_OPENCL_SHORT", &second)]);
     }
 
     #[test]

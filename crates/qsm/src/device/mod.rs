@@ -1,68 +1,31 @@
 //! The same operators on a device: vectors stay there, a solver moves only its scalars.
 
+mod convolution;
+mod error;
+mod gain;
 mod laplacian;
 mod lists;
 mod pairs;
 mod tiles;
 
+use fimbria_compute::Workers;
 use fimbria_compute::device::{
     Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
-use fimbria_compute::fft::{Complex32, DeviceFftError, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
-use fimbria_compute::{Backend, Workers};
 
+use self::convolution::DeviceConvolution;
+pub(crate) use self::convolution::Places;
+pub use self::error::DeviceOperatorError;
+pub(crate) use self::error::Ended;
+pub use self::gain::gains;
+pub(crate) use self::gain::where_it_gains;
 pub use self::laplacian::DeviceLaplacian;
 pub(crate) use self::laplacian::laplacian_source;
 use self::pairs::DevicePairs;
 pub(crate) use self::pairs::pairs_source;
-use crate::convolution::{padded, place, sphere_spectrum};
 use crate::operator::{Inside, Sources, check_weights};
-use crate::{FieldModel, Products, QsmError, Share};
-
-/// Why an operator cannot be had on a device.
-#[derive(Debug, thiserror::Error)]
-pub enum DeviceOperatorError {
-    /// The problem itself.
-    #[error(transparent)]
-    Qsm(#[from] QsmError),
-    /// There is no transform of its shape.
-    #[error(transparent)]
-    Fft(#[from] DeviceFftError),
-    /// The device refuses.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-}
-
-/// Voxels of a padded volume from which its transforms gain by a device that nobody named: of smaller ones a
-/// map is finished on threads before a device has its kernels.
-const PAYS_FROM: usize = 1 << 21;
-
-/// Whether the devices of `on` are expected to gain by the transforms of a volume of `dims`, padded to half as
-/// much again: true of any where somebody named them.
-pub fn gains(on: &Backend<'_>, dims: [usize; 3]) -> bool {
-    let voxels: usize = dims.map(|n| n + n / 2).iter().product();
-    !on.devices.is_empty() && (voxels >= PAYS_FROM || !on.only_where_it_pays)
-}
-
-/// `on` without its devices where these do not [gain](gains).
-pub(crate) fn where_it_gains<'a>(on: &Backend<'a>, dims: [usize; 3]) -> Backend<'a> {
-    if gains(on, dims) { *on } else { Backend { devices: &[], ..*on } }
-}
-
-/// Why an iteration on a device came to no map.
-pub(crate) enum Ended {
-    /// It would come to none on threads either.
-    Whole(QsmError),
-    /// The device failed, or cannot have it.
-    Device(DeviceOperatorError),
-}
-
-impl<E: Into<DeviceOperatorError>> From<E> for Ended {
-    fn from(error: E) -> Self {
-        Self::Device(error.into())
-    }
-}
+use crate::{FieldModel, Products, Share};
 
 /// Vectors over unknowns and over receivers that a solver has, with its penalty's, at most.
 const VECTORS: usize = 16;
@@ -89,12 +52,7 @@ impl SphereSum {
     /// Bytes that a product takes while it is made.
     fn bytes_of_product(&self) -> u64 {
         match self {
-            // A volume and its spectrum.
-            Self::Convolution(convolution) => {
-                let fft = &convolution.fft;
-                (size_of::<f32>() * fft.elements()
-                    + size_of::<Complex32>() * fft.spectrum_elements()) as u64
-            }
+            Self::Convolution(convolution) => convolution.bytes_of_product(),
             Self::None | Self::Pairs(_) => 0,
         }
     }
@@ -118,6 +76,8 @@ struct Kernels {
 pub(crate) const SPECTRA: &str = include_str!("spectra.cl");
 /// Neighbours in a volume whose ends meet, likewise.
 pub(crate) const RING: &str = include_str!("ring.cl");
+/// How edges come and go there, after neighbours and mathematics.
+pub(crate) const EDGES: &str = include_str!("edges.cl");
 
 /// The text of the kernels that move numbers.
 pub(crate) fn vectors_source() -> KernelSource {
@@ -185,9 +145,10 @@ impl DeviceOperator {
         })
     }
 
-    /// How many pairs of a cylinder and a tile the lists have, of the product and of the adjoint.
-    pub(crate) fn listed(&self) -> [usize; 2] {
-        self.cylinders.lists().map(|list| list.map_or(0, |list| list.hits.len()))
+    /// How many pairs of a cylinder and a tile the lists have, of the product and of the adjoint; `None` of those
+    /// that there are not.
+    pub(crate) fn listed(&self) -> [Option<usize>; 2] {
+        self.cylinders.lists().map(|list| list.map(|list| list.hits.len()))
     }
 
     /// The same where memory had been too short for lists.
@@ -271,104 +232,5 @@ impl LinearOperator for DeviceOperator {
         }
         self.cylinders.gather(y, x)?;
         self.add_inside((&self.inside.receiver, y), (&self.inside.unknown, x))
-    }
-}
-
-/// Convolution with the spherical kernel, as [`Convolution`](crate::convolution::Convolution).
-struct DeviceConvolution {
-    fft: DeviceRealFft,
-    /// Half of the kernel's.
-    spectrum: Buffer<f32>,
-    sources: Places,
-    receivers: Places,
-    scatter: Kernel,
-    multiply: Kernel,
-    gather: Kernel,
-}
-
-/// Where the elements of a vector lie in a volume.
-pub(crate) struct Places {
-    pub(crate) place: Buffer<u32>,
-    pub(crate) index: Buffer<u32>,
-    ones: Buffer<f32>,
-}
-
-impl Places {
-    pub(crate) fn new(device: &Device, place: &[u32], index: &[u32]) -> Result<Self, DeviceError> {
-        let ones = vec![1.0; place.len()];
-        Ok(Self {
-            place: device.upload(place)?,
-            index: device.upload(index)?,
-            ones: device.upload(&ones)?,
-        })
-    }
-}
-
-impl DeviceConvolution {
-    fn new(
-        model: &FieldModel,
-        spheres: &[u32],
-        device: &Device,
-        workers: &Workers,
-    ) -> Result<Self, DeviceOperatorError> {
-        let geometry = &model.geometry;
-        let shape = padded(geometry.dims)?;
-        let (_, spectrum) = sphere_spectrum(geometry, model.support, shape, workers)?;
-        let spectrum: Vec<f32> = spectrum.into_iter().map(|value| value as f32).collect();
-        let place = |voxel: u32| place(geometry, shape, voxel);
-        let sources: Vec<u32> =
-            spheres.iter().map(|&i| place(model.unknowns[i as usize])).collect();
-        let receivers: Vec<u32> = model.receivers.iter().map(|&v| place(v)).collect();
-        let every: Vec<u32> = (0..receivers.len() as u32).collect();
-        let source = vectors_source();
-        Ok(Self {
-            fft: DeviceRealFft::new(device, shape)?,
-            spectrum: device.upload(&spectrum)?,
-            sources: Places::new(device, &sources, spheres)?,
-            receivers: Places::new(device, &receivers, &every)?,
-            scatter: device.kernel(&source, "scatter_plain")?,
-            multiply: device.kernel(&source, "multiply_spectrum")?,
-            gather: device.kernel(&source, "gather_plain")?,
-        })
-    }
-
-    fn field(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
-        self.convolve((&self.sources, x), (&self.receivers, y))
-    }
-
-    fn gather(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
-        self.convolve((&self.receivers, y), (&self.sources, x))
-    }
-
-    fn convolve(
-        &self,
-        (from, x): (&Places, &Buffer<f32>),
-        (to, y): (&Places, &mut Buffer<f32>),
-    ) -> Result<(), DeviceError> {
-        let device = self.spectrum.device();
-        let mut volume = device.zeros::<f32>(self.fft.elements())?;
-        let mut spectrum = device.allocate::<Complex32>(self.spectrum.len())?;
-        let n = from.place.len();
-        let arguments = [
-            (n as u64).into(),
-            (&from.place).into(),
-            (&from.index).into(),
-            (&from.ones).into(),
-            x.into(),
-            (&mut volume).into(),
-        ];
-        // SAFETY: the kernel's six parameters; places lie in the volume, indices in x.
-        unsafe { self.scatter.launch(Launch::items(n), &arguments)? };
-        self.fft.forward(&volume, &mut spectrum)?;
-        let elements = spectrum.len();
-        let arguments = [(elements as u64).into(), (&self.spectrum).into(), (&mut spectrum).into()];
-        // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.multiply.launch(Launch::items(elements), &arguments)? };
-        self.fft.inverse(&mut spectrum, &mut volume)?;
-        let n = to.place.len();
-        let arguments =
-            [(n as u64).into(), (&to.place).into(), (&to.index).into(), (&volume).into(), y.into()];
-        // SAFETY: the kernel's five parameters; places lie in the volume, indices in y.
-        unsafe { self.gather.launch(Launch::items(n), &arguments) }
     }
 }

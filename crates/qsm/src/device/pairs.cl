@@ -207,6 +207,12 @@ GROUP_KERNEL(listed_field, TILE)(u32 batches, GLOBAL const f32x4 *RESTRICT sourc
     part = FMA(field[TILE * (u64)tile.x + LOCAL_ID()], \
                pair_value(s, tile.y + ITEM_X, tile.z + ITEM_Y, tile.w + ITEM_Z), part)
 
+/* What all items of a group see, to its source's unknown. */
+#define PUT_SEEN(x, mine) { \
+    f32 whole = GROUP_SUM_F32(sums, mine); \
+    if (LOCAL_ID() == 0) (x)[unknown[group]] = whole * strength[group]; \
+}
+
 /* What a source sees of the field: group g is source g. */
 GROUP_KERNEL(pair_seen, TILE)(u32 n, GLOBAL const f32x4 *RESTRICT sources,
                               GLOBAL const u32 *RESTRICT unknown,
@@ -232,8 +238,7 @@ GROUP_KERNEL(pair_seen, TILE)(u32 n, GLOBAL const f32x4 *RESTRICT sources,
         error += add_exactly(&sum, part);
         BARRIER(); /* hits are used again */
     }
-    f32 whole = GROUP_SUM_F32(sums, sum + error);
-    if (LOCAL_ID() == 0) x[unknown[group]] = whole * strength[group];
+    PUT_SEEN(x, sum + error)
 }
 
 /* The same where the tiles that meet are listed. */
@@ -260,6 +265,5 @@ GROUP_KERNEL(listed_seen, TILE)(u32 batches, GLOBAL const f32x4 *RESTRICT source
         }
         error += add_exactly(&sum, part);
     }
-    f32 whole = GROUP_SUM_F32(sums, sum + error);
-    if (LOCAL_ID() == 0) x[unknown[group]] = whole * strength[group];
+    PUT_SEEN(x, sum + error)
 }

@@ -1,9 +1,6 @@
 /* The steps of total variation by alternating directions, an item for each voxel of the padded volume, whose
    ends meet; real volumes go through transforms in pairs, as real and imaginary part. */
 
-/* Bits of a voxel: whether the difference along each axis counts, and whether it is of the mask. */
-#define COUNTS(bits, a) ((bits) >> (a) & 1u)
-
 /* pull = rho q + mu times the adjoint of differences of h; both = p + i pull. */
 KERNEL(pull_together)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z, f32 mu, f32 rho,
                       GLOBAL const f32 *RESTRICT p, GLOBAL const f32 *RESTRICT q,
@@ -11,11 +8,7 @@ KERNEL(pull_together)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z, f
                       GLOBAL f32x2 *RESTRICT both) {
     u64 i = GLOBAL_ID();
     if (i >= (u64)nx * ny * nz) return;
-    Neighbours before = before_of(i, nx, ny, nz);
-    f32 gathered = (h[3 * before.along[0]] - h[3 * i]) * per_x;
-    gathered += (h[3 * before.along[1] + 1] - h[3 * i + 1]) * per_y;
-    gathered += (h[3 * before.along[2] + 2] - h[3 * i + 2]) * per_z;
-    f32 sum = rho * q[i] + mu * gathered;
+    f32 sum = rho * q[i] + mu * gathered_at(i, before_of(i, nx, ny, nz), h, per_x, per_y, per_z);
     pull[i] = sum;
     both[i] = F32X2(p[i], sum);
 }
@@ -112,42 +105,4 @@ KERNEL(outside_step)(u64 n, f32 before, f32 sum, GLOBAL const u32 *RESTRICT bits
     u64 i = GLOBAL_ID();
     if (i >= n) return;
     copy[i] = COUNTS(bits[i], 3) ? map[i] : (map[i] + copy[i] * before) * sum;
-}
-
-/* How much of a difference of `length` is left. */
-DEVICE_FN f32 part_of(f32 length, f32 threshold) {
-    return length > threshold ? 1.0f - fb_div(threshold, length) : 0.0f;
-}
-
-/* The step of the edges: v = differences of the map + u, shrunken to y; leaves v - y in u and y less that in
-   h, and the length of the differences themselves. With `each` every axis by itself. */
-KERNEL(shrink)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z, f32 threshold, u32 each,
-               GLOBAL const u32 *RESTRICT bits, GLOBAL const f32 *RESTRICT map,
-               GLOBAL f32 *RESTRICT u, GLOBAL f32 *RESTRICT h, GLOBAL f32 *RESTRICT lengths) {
-    u64 i = GLOBAL_ID();
-    if (i >= (u64)nx * ny * nz) return;
-    Neighbours next = next_of(i, nx, ny, nz);
-    f32 here = map[i];
-    f32 rise[3], v[3];
-    rise[0] = (map[next.along[0]] - here) * per_x;
-    rise[1] = (map[next.along[1]] - here) * per_y;
-    rise[2] = (map[next.along[2]] - here) * per_z;
-    u32 counts = bits[i];
-    f32 sum = 0.0f, square = 0.0f, of_v = 0.0f;
-    for (u32 a = 0; a < 3; a++) {
-        v[a] = rise[a] + u[3 * i + a];
-        if (COUNTS(counts, a)) {
-            sum += FABS(rise[a]);
-            square += rise[a] * rise[a];
-            of_v += v[a] * v[a];
-        }
-    }
-    lengths[i] = each ? sum : fb_sqrt(square);
-    f32 whole = part_of(fb_sqrt(of_v), threshold);
-    for (u32 a = 0; a < 3; a++) {
-        f32 part = each ? part_of(FABS(v[a]), threshold) : whole;
-        f32 y = COUNTS(counts, a) ? part * v[a] : v[a];
-        u[3 * i + a] = v[a] - y;
-        h[3 * i + a] = y - (v[a] - y);
-    }
 }

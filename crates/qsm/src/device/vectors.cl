@@ -1,18 +1,11 @@
 /* What stands around the sums over pairs: moving numbers between lists of voxels and volumes. */
 
-/* volume[place[i]] = weight[i] x[index[i]]; the parts of complex numbers, or plain ones. */
+/* volume[place[i]] = weight[i] x[index[i]] */
 KERNEL(scatter_plain)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
                       GLOBAL const f32 *RESTRICT weight, GLOBAL const f32 *RESTRICT x,
                       GLOBAL f32 *RESTRICT volume) {
     u64 i = GLOBAL_ID();
     if (i < n) volume[place[i]] = weight[i] * x[index[i]];
-}
-
-KERNEL(scatter_complex)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
-                        GLOBAL const f32 *RESTRICT weight, GLOBAL const f32 *RESTRICT x,
-                        GLOBAL f32x2 *RESTRICT volume) {
-    u64 i = GLOBAL_ID();
-    if (i < n) volume[place[i]] = F32X2(weight[i] * x[index[i]], 0.0f);
 }
 
 KERNEL(multiply_spectrum)(u64 n, GLOBAL const f32 *RESTRICT kernel_spectrum,
@@ -24,17 +17,11 @@ KERNEL(multiply_spectrum)(u64 n, GLOBAL const f32 *RESTRICT kernel_spectrum,
     }
 }
 
-/* y[index[i]] = volume[place[i]]; of complex numbers the real part. */
+/* y[index[i]] = volume[place[i]] */
 KERNEL(gather_plain)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
                      GLOBAL const f32 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
     u64 i = GLOBAL_ID();
     if (i < n) y[index[i]] = volume[place[i]];
-}
-
-KERNEL(gather_complex)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const u32 *RESTRICT index,
-                       GLOBAL const f32x2 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {
-    u64 i = GLOBAL_ID();
-    if (i < n) y[index[i]] = volume[place[i]].x;
 }
 
 /* y[i] += volume[place[i]] */

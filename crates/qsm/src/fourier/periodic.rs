@@ -66,6 +66,11 @@ impl<'w> Periodic<'w> {
         self.workers
     }
 
+    /// Of the volume without its padding.
+    pub(crate) fn dims(&self) -> [usize; 3] {
+        self.dims
+    }
+
     pub(crate) fn spacing(&self) -> [f64; 3] {
         self.spacing
     }

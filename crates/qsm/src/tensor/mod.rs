@@ -11,6 +11,7 @@
 
 mod on_device;
 mod operator;
+mod penalty_on_device;
 
 use fimbria_compute::comm::Comm;
 use fimbria_compute::dense::vec3;
@@ -18,10 +19,11 @@ use fimbria_compute::device::Device;
 use fimbria_compute::fft::Complex32;
 use fimbria_compute::{Backend, Progress, Workers};
 
+pub use self::on_device::DeviceTensors;
 pub(crate) use self::on_device::tensors_source;
-pub use self::on_device::{DeviceTensorPenalty, DeviceTensors};
 use self::operator::fibres_of;
 pub use self::operator::{TensorOperator, TensorPenalty};
+pub use self::penalty_on_device::DeviceTensorPenalty;
 use crate::device::{DeviceOperatorError, where_it_gains};
 use crate::dqsm::{DqsmOptions, Journey, Reconstruction, share_out};
 use crate::fourier::Periodic;
@@ -38,7 +40,7 @@ pub fn magnetisation(chi: f64, delta: f64, axis: [f64; 3], b0: [f64; 3]) -> [f64
 /// Tensors symmetric about the axes of `model` whose field at its receivers is `field`, with a
 /// weight for each receiver: the mean of each unknown, then the anisotropy of each that has an
 /// axis, as [`TensorOperator`] orders them. Both maps' second derivatives are penalised alike;
-/// products are made in one way only. Several processes, or two devices, share the components of the
+/// products are made in one way only. Up to three processes or devices share the components of the
 /// magnetisation.
 ///
 /// One orientation of the head tells both apart only as far as directions differ from voxel to
@@ -78,9 +80,9 @@ impl Shared for TensorProducts<'_> {
         (unknowns + fibres_of(self.model).count(), self.model.receivers.len())
     }
 
-    /// One transform takes two of the three components: more than two devices have nothing to do.
+    /// There are three components: more devices have nothing to do.
     fn parts(&self, devices: usize) -> usize {
-        devices.min(2)
+        devices.min(3)
     }
 
     fn on_threads<'w>(

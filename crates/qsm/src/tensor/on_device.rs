@@ -1,21 +1,21 @@
-//! Fields of tensors on a device: two components of the magnetisation in one transform.
+//! Fields of tensors on a device: each component of the magnetisation in a transform of a real volume.
 
 use fimbria_compute::Workers;
 use fimbria_compute::device::{
     Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
-use fimbria_compute::fft::{Complex32, DeviceFft};
+use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
-use super::operator::{components, fibres_of, model_of_fibres, spectrum_of_component};
+use super::operator::{components, fibres_of, spectrum_of_component};
 use crate::convolution::{padded, place};
-use crate::device::{DeviceLaplacian, DeviceOperatorError, Places, SPECTRA, vectors_source};
+use crate::device::{DeviceOperatorError, Places, vectors_source};
 use crate::operator::check_weights;
-use crate::{Edges, FieldModel, Share};
+use crate::{FieldModel, Share};
 
 /// The text of the kernels of tensors.
 pub(crate) fn tensors_source() -> KernelSource {
-    KernelSource::new("qsm tensors", include_str!("../device/tensors.cl")).after(SPECTRA)
+    KernelSource::new("qsm tensors", include_str!("../device/tensors.cl"))
 }
 
 /// The fields of tensors on a device, as [`TensorOperator`](super::TensorOperator) makes them on
@@ -23,8 +23,8 @@ pub(crate) fn tensors_source() -> KernelSource {
 pub struct DeviceTensors {
     domain: DeviceSpace,
     range: DeviceSpace,
-    fft: DeviceFft,
-    pairs: Vec<Pair>,
+    fft: DeviceRealFft,
+    components: Vec<Component>,
     /// Of each unknown.
     place: Buffer<u32>,
     /// Which of the fibres it has, or `u32::MAX`.
@@ -37,28 +37,20 @@ pub struct DeviceTensors {
     kernels: Kernels,
 }
 
-/// One or two components of the magnetisation; of one both axes are the same.
-struct Pair {
-    axes: [usize; 2],
-    has_second: bool,
-    /// Parts of B0 along both.
-    b0: [f32; 2],
-    /// Half of each kernel's spectrum; a second one only where it is another.
-    first: Buffer<f32>,
-    second: Option<Buffer<f32>>,
-}
-
-impl Pair {
-    fn second(&self) -> &Buffer<f32> {
-        self.second.as_ref().unwrap_or(&self.first)
-    }
+/// A component of the magnetisation.
+struct Component {
+    axis: usize,
+    /// Part of B0 along it.
+    b0: f32,
+    /// Half of its kernel's spectrum.
+    spectrum: Buffer<f32>,
 }
 
 struct Kernels {
     magnetise: Kernel,
     magnetise_adjoint: Kernel,
-    field_of_both: Kernel,
-    both_of_field: Kernel,
+    add_field: Kernel,
+    component_of: Kernel,
     scatter: Kernel,
     gather: Kernel,
     multiply_weights: Kernel,
@@ -77,20 +69,11 @@ impl DeviceTensors {
     ) -> Result<Self, DeviceOperatorError> {
         let geometry = &model.geometry;
         let shape = padded(geometry.dims)?;
-        let upload = |a: usize| -> Result<_, DeviceOperatorError> {
-            Ok(device.upload(&spectrum_of_component(model, shape, a, workers)?)?)
+        let component = |axis: usize| -> Result<Component, DeviceOperatorError> {
+            let spectrum = spectrum_of_component(model, shape, axis, workers)?;
+            let b0 = geometry.b0[axis] as f32;
+            Ok(Component { axis, b0, spectrum: device.upload(&spectrum)? })
         };
-        let mut pairs = Vec::new();
-        for axes in components(share).chunks(2) {
-            let [a, b] = [axes[0], axes[axes.len() - 1]];
-            pairs.push(Pair {
-                axes: [a, b],
-                has_second: axes.len() > 1,
-                b0: [a, b].map(|axis| geometry.b0[axis] as f32),
-                first: upload(a)?,
-                second: if axes.len() > 1 { Some(upload(b)?) } else { None },
-            });
-        }
         let fibres: Vec<(u32, [f64; 3])> = fibres_of(model).collect();
         let mut fibre = vec![u32::MAX; model.unknowns.len()];
         (0..).zip(&fibres).for_each(|(f, (unknown, _))| fibre[*unknown as usize] = f);
@@ -104,8 +87,8 @@ impl DeviceTensors {
         Ok(Self {
             domain: DeviceSpace::new(device, model.unknowns.len() + fibres.len())?,
             range: DeviceSpace::new(device, model.receivers.len())?,
-            fft: DeviceFft::new(device, shape, &[0, 1, 2])?,
-            pairs,
+            fft: DeviceRealFft::new(device, shape)?,
+            components: components(share).into_iter().map(component).collect::<Result<_, _>>()?,
             place: device.upload(&places(&model.unknowns))?,
             fibre: device.upload(&fibre)?,
             m: device.upload(&m)?,
@@ -114,10 +97,10 @@ impl DeviceTensors {
             kernels: Kernels {
                 magnetise: device.kernel(&own, "magnetise")?,
                 magnetise_adjoint: device.kernel(&own, "magnetise_adjoint")?,
-                field_of_both: device.kernel(&own, "field_of_both")?,
-                both_of_field: device.kernel(&own, "both_of_field")?,
-                scatter: device.kernel(&vectors, "scatter_complex")?,
-                gather: device.kernel(&vectors, "gather_complex")?,
+                add_field: device.kernel(&own, "add_field")?,
+                component_of: device.kernel(&own, "component_of")?,
+                scatter: device.kernel(&vectors, "scatter_plain")?,
+                gather: device.kernel(&vectors, "gather_plain")?,
                 multiply_weights: device.kernel(&vectors, "multiply_weights")?,
             },
         })
@@ -134,19 +117,21 @@ impl DeviceTensors {
     }
 
     /// A volume of zeros.
-    fn volume(&self) -> Result<Buffer<Complex32>, DeviceError> {
+    fn volume(&self) -> Result<Buffer<f32>, DeviceError> {
         self.range.device().zeros(self.fft.elements())
     }
 
+    /// Room for half a spectrum.
+    fn spectrum(&self) -> Result<Buffer<Complex32>, DeviceError> {
+        self.range.device().allocate(self.fft.spectrum_elements())
+    }
+
     /// What both kernels of magnetisation begin with.
-    fn of_unknowns(&self, pair: &Pair) -> Vec<Argument> {
+    fn of_unknowns(&self, component: &Component) -> Vec<Argument> {
         vec![
             (self.place.len() as u32).into(),
-            (pair.axes[0] as u32).into(),
-            (pair.axes[1] as u32).into(),
-            u32::from(pair.has_second).into(),
-            pair.b0[0].into(),
-            pair.b0[1].into(),
+            (component.axis as u32).into(),
+            component.b0.into(),
             (&self.place).into(),
             (&self.fibre).into(),
             (&self.m).into(),
@@ -160,35 +145,33 @@ impl Operator for DeviceTensors {
     fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;
         self.range.check(y)?;
-        let elements = self.fft.elements();
-        let mut field = self.volume()?;
-        for pair in &self.pairs {
-            let mut both = self.volume()?;
-            let mut arguments = self.of_unknowns(pair);
-            arguments.extend::<[Argument; 2]>([x.into(), (&mut both).into()]);
+        let half = self.fft.spectrum_elements();
+        let (mut volume, mut spectrum) = (self.volume()?, self.spectrum()?);
+        let mut field = self.range.device().zeros::<Complex32>(half)?;
+        for component in &self.components {
+            let mut arguments = self.of_unknowns(component);
+            arguments.extend::<[Argument; 2]>([x.into(), (&mut volume).into()]);
             let launch = Launch::items(self.place.len());
-            // SAFETY: the kernel's eleven parameters; places lie in the volume, the fibres' numbers in x
+            // SAFETY: the kernel's eight parameters; places lie in the volume, the fibres' numbers in x
             // and m.
             unsafe { self.kernels.magnetise.launch(launch, &arguments)? };
-            self.fft.forward(&mut both)?;
-            let mut arguments = self.fft.shape_arguments().to_vec();
-            arguments.extend::<[Argument; 4]>([
-                (&pair.first).into(),
-                pair.second().into(),
-                (&both).into(),
+            self.fft.forward(&volume, &mut spectrum)?;
+            let arguments = [
+                (half as u64).into(),
+                (&component.spectrum).into(),
+                (&spectrum).into(),
                 (&mut field).into(),
-            ]);
-            // SAFETY: the kernel's seven parameters; the volumes have an element for each of the shape,
-            // the kernels half as many.
-            unsafe { self.kernels.field_of_both.launch(Launch::items(elements), &arguments)? };
+            ];
+            // SAFETY: the kernel's four parameters; all have an element for each of the half spectrum.
+            unsafe { self.kernels.add_field.launch(Launch::items(half), &arguments)? };
         }
-        self.fft.inverse(&mut field)?;
+        self.fft.inverse(&mut field, &mut volume)?;
         let n = self.range.len();
         let arguments = [
             (n as u64).into(),
             (&self.receivers.place).into(),
             (&self.receivers.index).into(),
-            (&field).into(),
+            (&volume).into(),
             (&mut *y).into(),
         ];
         // SAFETY: the kernel's five parameters; places lie in the volume, indices in y.
@@ -204,109 +187,37 @@ impl LinearOperator for DeviceTensors {
     fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;
         self.range.check(y)?;
-        let (n, elements) = (self.range.len(), self.fft.elements());
-        let mut field = self.volume()?;
+        let (n, half) = (self.range.len(), self.fft.spectrum_elements());
+        let (mut volume, mut field) = (self.volume()?, self.spectrum()?);
         let arguments = [
             (n as u64).into(),
             (&self.receivers.place).into(),
             (&self.receivers.index).into(),
             (&self.weights).into(),
             y.into(),
-            (&mut field).into(),
+            (&mut volume).into(),
         ];
         // SAFETY: the kernel's six parameters; places lie in the volume, indices in y.
         unsafe { self.kernels.scatter.launch(Launch::items(n), &arguments)? };
-        self.fft.forward(&mut field)?;
+        self.fft.forward(&volume, &mut field)?;
         x.fill_zero()?;
-        for pair in &self.pairs {
-            let mut both = self.range.device().allocate::<Complex32>(elements)?;
-            let mut arguments = self.fft.shape_arguments().to_vec();
-            arguments.extend::<[Argument; 4]>([
-                (&pair.first).into(),
-                pair.second().into(),
+        let mut spectrum = self.spectrum()?;
+        for component in &self.components {
+            let arguments = [
+                (half as u64).into(),
+                (&component.spectrum).into(),
                 (&field).into(),
-                (&mut both).into(),
-            ]);
+                (&mut spectrum).into(),
+            ];
             // SAFETY: as for the product.
-            unsafe { self.kernels.both_of_field.launch(Launch::items(elements), &arguments)? };
-            self.fft.inverse(&mut both)?;
-            let mut arguments = self.of_unknowns(pair);
-            arguments.extend::<[Argument; 2]>([(&both).into(), (&mut *x).into()]);
+            unsafe { self.kernels.component_of.launch(Launch::items(half), &arguments)? };
+            self.fft.inverse(&mut spectrum, &mut volume)?;
+            let mut arguments = self.of_unknowns(component);
+            arguments.extend::<[Argument; 2]>([(&volume).into(), (&mut *x).into()]);
             let launch = Launch::items(self.place.len());
             // SAFETY: as for the product.
             unsafe { self.kernels.magnetise_adjoint.launch(launch, &arguments)? };
         }
         Ok(())
-    }
-}
-
-/// The penalty of both maps on a device, as [`TensorPenalty`](super::TensorPenalty) is on threads.
-pub struct DeviceTensorPenalty {
-    domain: DeviceSpace,
-    range: DeviceSpace,
-    means: DeviceLaplacian,
-    anisotropies: Option<DeviceLaplacian>,
-}
-
-impl DeviceTensorPenalty {
-    /// Of the unknowns of `model`; `edges` lie beyond the means.
-    ///
-    /// # Errors
-    /// Where the device refuses.
-    pub fn new(
-        model: &FieldModel,
-        edges: Edges,
-        device: &Device,
-        workers: &Workers,
-    ) -> Result<Self, DeviceOperatorError> {
-        let means = DeviceLaplacian::new(model, edges, device, workers)?;
-        let anisotropies = match model_of_fibres(model)? {
-            None => None,
-            Some(fibres) => Some(DeviceLaplacian::new(&fibres, Edges::Zero, device, workers)?),
-        };
-        let columns = anisotropies.as_ref().map_or(0, |d| d.domain().len());
-        let rows = anisotropies.as_ref().map_or(0, |d| d.range().len());
-        Ok(Self {
-            domain: DeviceSpace::new(device, model.unknowns.len() + columns)?,
-            range: DeviceSpace::new(device, means.range().len() + rows)?,
-            means,
-            anisotropies,
-        })
-    }
-}
-
-/// `product` of the part of `from` that begins at its first number into that of `to`.
-fn part(
-    (from, from_space, first): (&Buffer<f32>, &DeviceSpace, usize),
-    (to, to_space, start): (&mut Buffer<f32>, &DeviceSpace, usize),
-    product: impl Fn(&Buffer<f32>, &mut Buffer<f32>) -> Result<(), DeviceError>,
-) -> Result<(), DeviceError> {
-    let (mut x, mut y) = (from_space.zeros()?, to_space.zeros()?);
-    x.copy_from(0, from, first..first + from_space.len())?;
-    product(&x, &mut y)?;
-    to.copy_from(start, &y, 0..to_space.len())
-}
-
-impl Operator for DeviceTensorPenalty {
-    fimbria_compute::between!(DeviceSpace => DeviceSpace);
-
-    fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
-        let d = &self.means;
-        let (columns, rows) = (d.domain().len(), d.range().len());
-        part((x, d.domain(), 0), (y, d.range(), 0), |x, y| d.apply(x, y))?;
-        self.anisotropies.as_ref().map_or(Ok(()), |d| {
-            part((x, d.domain(), columns), (y, d.range(), rows), |x, y| d.apply(x, y))
-        })
-    }
-}
-
-impl LinearOperator for DeviceTensorPenalty {
-    fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
-        let d = &self.means;
-        let (columns, rows) = (d.domain().len(), d.range().len());
-        part((y, d.range(), 0), (x, d.domain(), 0), |y, x| d.adjoint(y, x))?;
-        self.anisotropies.as_ref().map_or(Ok(()), |d| {
-            part((y, d.range(), rows), (x, d.domain(), columns), |y, x| d.adjoint(y, x))
-        })
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fimbria_compute::check::{Extent, Outcome};
 use fimbria_compute::comm::Solo;
 use fimbria_compute::device::{Device, DeviceOptions};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 use fimbria_qsm::device::gains;
 use fimbria_qsm::dqsm::{DqsmOptions, Journey, reconstruct};
+use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::nonlinear::{Nonlinear, invert_nonlinear};
 use fimbria_qsm::solver::{Checkpoint, StoppingRule};
 use fimbria_qsm::tensor::reconstruct_tensors;
@@ -21,6 +23,22 @@ fn every_kernel_agrees_with_its_oracle() {
 #[test]
 fn no_kernel_races_or_leaves_its_buffers() {
     fimbria_testing::kernels_are_clean(fimbria_qsm::checks);
+}
+
+/// A device has no fault where it has too little memory for what it can do without.
+#[test]
+fn lists_that_there_is_no_memory_for_are_not_checked() {
+    let checks = fimbria_qsm::checks();
+    let check = checks.iter().find(|check| check.name().contains("lists")).unwrap();
+    let run = |options: &DeviceOptions| {
+        let device = fimbria_testing::opencl_device_with(options)?;
+        Some(check.run(&device, Extent::Full).unwrap())
+    };
+    let Some(ample) = run(&DeviceOptions::default()) else { return };
+    assert!(ample.passed() && matches!(ample.outcome, Outcome::Compared(_)), "{ample:?}");
+    let short = DeviceOptions { memory_limit: Some(700_000), ..DeviceOptions::default() };
+    let short = run(&short).unwrap();
+    assert!(short.passed() && matches!(short.outcome, Outcome::NotRun(_)), "{short:?}");
 }
 
 const ITERATIONS: usize = 8;
@@ -135,6 +153,9 @@ fn maps_of_one_device(on: &Backend<'_>, told: &dyn Progress) -> Vec<Vec<f32>> {
         .into();
     let how = Nonlinear { lambda: 1e-3, radians: 16.0, iterations: 5, tolerance: 0.0 };
     maps.push(invert_nonlinear(&model, &field, None, how, on, told).unwrap().chi);
+    let mut volume = vec![0.0; geometry.len()];
+    mask.iter().zip(&field).for_each(|(&voxel, b)| volume[voxel as usize] = *b);
+    maps.push(invert(&geometry, &volume, FourierMethod::RTS, on, told).unwrap().0);
     maps
 }
 

@@ -1,6 +1,6 @@
 //! The field of a map, which residuals are made of.
 
-use fimbria_compute::{Silent, Workers};
+use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 
@@ -46,7 +46,8 @@ fn what_threshold_division_leaves_is_what_it_cut_off() {
     let field = dipole_field(&GEOMETRY, &chi, &workers).unwrap();
     let left = |threshold| {
         let method = FourierMethod::Tkd { threshold };
-        let (map, log) = invert(&GEOMETRY, &field, method, &workers, &Silent).unwrap();
+        let (map, log) =
+            invert(&GEOMETRY, &field, method, &Backend::cpu(&workers), &Silent).unwrap();
         assert!(log.is_empty(), "it does not iterate");
         let of_map = dipole_field(&GEOMETRY, &map, &workers).unwrap();
         of_map.iter().zip(&field).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()

@@ -227,8 +227,7 @@ const BUFFERS: [&str; 2] = ["even", "odd"];
 mod tests {
     use super::*;
 
-    /// A card's.
-    const CARD: Limits = Limits { bytes: 48 << 10, items: 1024 };
+    const CARD: Limits = Limits::CARD;
 
     #[test]
     fn rows_of_128_bytes_are_read_where_they_fit() {
@@ -258,6 +257,16 @@ mod tests {
         assert_eq!((of_320.radices.clone(), of_320.group), (vec![8, 8, 5], 320));
         let few = Limits { items: 48, ..CARD };
         assert_eq!(Layout::new(240, 1 << 16, 0, few).unwrap().group, 32);
+    }
+
+    /// Where checks look for a barrier after a loop over several lines.
+    #[test]
+    fn items_of_a_small_group_have_several_turns_at_several_lines() {
+        let layout = Layout::new(28, 64, 0, Limits::SMALL).unwrap();
+        assert_eq!((layout.radices.clone(), layout.lines, layout.group), (vec![7, 4], 32, 32));
+        let around = Around { after: 0, sign: "" };
+        let text = layout.stages(&around);
+        assert!(text.contains("ROLLED") && text.contains("BARRIER();"), "{text}");
     }
 
     #[test]

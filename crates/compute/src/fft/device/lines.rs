@@ -99,13 +99,21 @@ const SIDE_BY_SIDE: &str = "
     u32 at = group % blocks * LINES, start = group / blocks * (LENGTH * count) + at;
 ";
 
-/// Of one to three stages, for checks.
+/// Of one to three stages, of items that have several turns at short lines, and of all the memory that groups of
+/// cards have, for checks.
 pub(super) fn kernel_sources() -> Vec<KernelSource> {
-    let of = |n: usize, contiguous: bool| {
+    let of = |n: usize, contiguous: bool, limits: Limits| {
         let side_by_side = if contiguous { 0 } else { 1 << 10 };
-        let layout = Layout::new(n, side_by_side, 0, Limits::LEAST)?;
+        let layout = Layout::new(n, side_by_side, 0, limits)?;
         Some(source(&layout, contiguous))
     };
-    let lengths = [16, 240, 320].into_iter();
-    lengths.flat_map(|n| [true, false].map(|contiguous| of(n, contiguous))).flatten().collect()
+    let cases = [
+        (16, Limits::LEAST),
+        (240, Limits::LEAST),
+        (320, Limits::LEAST),
+        (28, Limits::SMALL),
+        (768, Limits::CARD),
+    ];
+    let both = |(n, limits)| [true, false].map(|contiguous| of(n, contiguous, limits));
+    cases.into_iter().flat_map(both).flatten().collect()
 }

@@ -1,16 +1,23 @@
 //! Transforms on devices: a line at a time in a group's memory, or Stockham's passes over the whole volume.
 
 mod layout;
+mod limits;
 mod lines;
 mod passes;
 mod radices;
 mod real;
+mod shape;
+mod volume;
+mod way;
 
-use self::lines::Lines;
-use self::passes::Passes;
+use std::ops::Deref;
+
+pub(crate) use self::limits::Limits;
 pub use self::real::DeviceRealFft;
+pub use self::shape::VolumeShape;
+use self::volume::Volume;
 use super::{Complex32, FftError, check_shape};
-use crate::device::{Argument, Buffer, Device, DeviceError, KernelSource, Launch};
+use crate::device::{Buffer, Device, DeviceError, KernelSource};
 
 /// Why a transform on a device cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,11 +35,12 @@ pub enum DeviceFftError {
 ///
 /// Where some lines fit in the memory that a group shares, a group reads them, transforms them there with all
 /// radices of their length, and writes them in place: memory is read and written once for each axis. Lines
-/// along y and z come side by side, so that what a group reads is contiguous. Longer lines are transformed by
-/// Stockham's passes, each of one radix over the whole volume, with a second volume. The largest error grows as
+/// along y and z come side by side, so that what a group reads is contiguous. Longer lines, and those whose kernel
+/// the device refuses, are transformed by Stockham's passes, each of one radix over the whole volume, with a second
+/// volume. The largest error grows as
 /// log2 n, like that of any fast transform: below [`error_bound`](Self::error_bound).
 pub struct DeviceFft {
-    shape: [usize; 3],
+    shape: VolumeShape,
     transformed: usize,
     volume: Volume,
 }
@@ -59,27 +67,8 @@ impl DeviceFft {
     ) -> Result<Self, DeviceFftError> {
         check(shape)?;
         let transformed = axes.iter().map(|&axis| shape[axis]).product();
-        Ok(Self { shape, transformed, volume: Volume::new(device, shape, axes, limits)? })
-    }
-
-    /// Number of elements along each axis.
-    pub fn shape(&self) -> [usize; 3] {
-        self.shape
-    }
-
-    /// Number of elements of an array.
-    pub fn elements(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// A work item for each element.
-    pub fn launch(&self) -> Launch {
-        Launch::items(self.elements())
-    }
-
-    /// The shape, as kernels over the same volume take it: three `u32`.
-    pub fn shape_arguments(&self) -> [Argument; 3] {
-        self.shape.map(|n| (n as u32).into())
+        let volume = Volume::new(device, shape, axes, limits)?;
+        Ok(Self { shape: VolumeShape(shape), transformed, volume })
     }
 
     /// What rounding may add to any element of the result, as a share of the root of the sum of
@@ -106,76 +95,11 @@ impl DeviceFft {
     }
 }
 
-/// What a device's groups may have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Memory of a group, bytes.
-    pub(crate) bytes: usize,
-    /// Items of a group.
-    pub(crate) items: usize,
-}
+impl Deref for DeviceFft {
+    type Target = VolumeShape;
 
-impl Limits {
-    pub(crate) fn of(device: &Device) -> Self {
-        let info = device.info();
-        let bytes = usize::try_from(info.local_memory_bytes).unwrap_or(usize::MAX);
-        Self { bytes, items: info.max_group_size as usize }
-    }
-
-    /// What common devices have at least: texts are compiled for it to be checked.
-    pub(crate) const LEAST: Self = Self { bytes: 32 << 10, items: 256 };
-
-    /// No memory for groups.
-    pub(crate) const NONE: Self = Self { bytes: 0, items: 1 };
-}
-
-/// Complex transforms of a volume along axes, those of one element left out.
-struct Volume {
-    device: Device,
-    elements: usize,
-    axes: Vec<Axis>,
-}
-
-/// How the lines along an axis are transformed.
-enum Axis {
-    Lines(Lines),
-    Passes(Passes),
-}
-
-impl Volume {
-    fn new(
-        device: &Device,
-        shape: [usize; 3],
-        axes: &[usize],
-        limits: Limits,
-    ) -> Result<Self, DeviceError> {
-        let long = axes.iter().filter(|&&axis| shape[axis] > 1);
-        let axis = |&axis: &usize| {
-            Ok(match Lines::new(device, shape, axis, limits)? {
-                Some(lines) => Axis::Lines(lines),
-                None => Axis::Passes(Passes::new(device, shape, axis)?),
-            })
-        };
-        let axes = long.map(axis).collect::<Result<_, DeviceError>>()?;
-        Ok(Self { device: device.clone(), elements: shape.iter().product(), axes })
-    }
-
-    /// Times `scale`, and with `sign` -1 conjugated before and after.
-    fn transform(
-        &self,
-        data: &mut Buffer<Complex32>,
-        sign: f32,
-        scale: f32,
-    ) -> Result<(), DeviceError> {
-        expect(&self.device, data, self.elements)?;
-        for (k, axis) in self.axes.iter().enumerate() {
-            let scale = if k + 1 == self.axes.len() { scale } else { 1.0 };
-            match axis {
-                Axis::Lines(lines) => lines.transform(data, sign, scale)?,
-                Axis::Passes(passes) => passes.transform(data, sign, scale)?,
-            }
-        }
-        Ok(())
+    fn deref(&self) -> &VolumeShape {
+        &self.shape
     }
 }
 

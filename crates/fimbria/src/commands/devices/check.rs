@@ -1,6 +1,6 @@
 //! Every kernel beside its reference, on every device.
 
-use fimbria_compute::check::{Check, CheckReport, Comparison, Extent};
+use fimbria_compute::check::{Check, CheckReport, Comparison, Extent, Outcome};
 use fimbria_compute::device::{Device, DeviceError, DeviceInfo, DeviceOptions};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(super) fn check_all(
 
 fn verdict(report: &Result<CheckReport, DeviceError>) -> &'static str {
     match report {
-        Ok(report) if report.comparison.is_none() => "not run",
+        Ok(CheckReport { outcome: Outcome::NotRun(_), .. }) => "not run",
         Ok(report) if report.passed() => "ok",
         _ => "FAILED",
     }
@@ -54,10 +54,8 @@ fn verdict(report: &Result<CheckReport, DeviceError>) -> &'static str {
 fn checked(name: &str, report: &Result<CheckReport, DeviceError>) -> String {
     let found = match report {
         Err(error) => error.to_string(),
-        Ok(CheckReport { comparison: None, .. }) => {
-            "the device has no double precision: the CPU does this".to_owned()
-        }
-        Ok(CheckReport { comparison: Some(comparison), .. }) => {
+        Ok(CheckReport { outcome: Outcome::NotRun(why), .. }) => (*why).to_owned(),
+        Ok(CheckReport { outcome: Outcome::Compared(comparison), .. }) => {
             let Comparison { results, max_error, tolerance } = comparison;
             format!("{results:>9} results, error {max_error:.2e}, tolerance {tolerance:.2e}")
         }
@@ -69,12 +67,15 @@ fn check_as_json(name: &str, report: &Result<CheckReport, DeviceError>) -> Value
     let mut entry = json!({"name": name, "verdict": verdict(report)});
     match report {
         Err(error) => entry["error"] = error.to_string().into(),
-        Ok(CheckReport { comparison, seconds }) => {
+        Ok(CheckReport { outcome, seconds }) => {
             entry["seconds"] = (*seconds).into();
-            if let Some(Comparison { results, max_error, tolerance }) = comparison {
-                entry["results"] = (*results).into();
-                entry["max_error"] = (*max_error).into();
-                entry["tolerance"] = (*tolerance).into();
+            match outcome {
+                Outcome::NotRun(why) => entry["reason"] = (*why).into(),
+                Outcome::Compared(Comparison { results, max_error, tolerance }) => {
+                    entry["results"] = (*results).into();
+                    entry["max_error"] = (*max_error).into();
+                    entry["tolerance"] = (*tolerance).into();
+                }
             }
         }
     }

@@ -51,12 +51,12 @@ Outputs:
   A table on standard output: the processor, every device with the name by which --device selects
   it, and what is missing to use more. With --check a line per kernel and device: how many results
   were compared, the largest difference, and the largest that rounding explains (0: equal to the
-  bit). 'not run' is what a device without double precision leaves to the CPU. One that fails, that
-  the device refuses or that has no result to compare makes the exit code 1; the others are run all
-  the same. With --measure, what memory, caches and
-  arithmetic attain on one thread, on all, and on every device: the floors to hold other times
-  against. With --json the same as one object: cpu, devices (name, runtime, driver, memory_bytes,
-  compute_units, checks, measured) and missing.
+  bit). 'not run' is what a device without double precision leaves to the CPU, or what one with
+  little memory goes without. One that fails, that the device refuses or that has no result to
+  compare makes the exit code 1; the others are run all the same. With --measure, what memory,
+  caches and arithmetic attain on one thread, on all, and on every device: the floors to hold other
+  times against. With --json the same as one object: cpu, devices (name, runtime, driver,
+  memory_bytes, compute_units, checks, measured) and missing.
 
 Units:
   Memory in GiB; bandwidth in GB/s (10^9 bytes); arithmetic in GFLOP/s of f32, a multiply-add

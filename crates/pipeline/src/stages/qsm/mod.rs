@@ -16,7 +16,7 @@ use fimbria_qsm::phase::HZ_PER_TESLA;
 use fimbria_qsm::solver::{Checkpoint, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
 use fimbria_qsm::variation::{Prior, Variation, reconstruct_variation};
-use fimbria_qsm::{FieldModel, QsmError, Shape, device, dqsm_files};
+use fimbria_qsm::{FieldModel, Geometry, QsmError, Shape, device, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -314,13 +314,13 @@ impl MapSusceptibility {
         let pick = |volume: &[f32]| at(&receivers, volume);
         let data = pick(&field.field_ppm);
         let weights = field.weights.as_deref().map(pick);
-        let workers = log.session().on.workers;
         let mut start = match parameters.start.unwrap_or_default().0 {
             Start::Zero => None,
             Start::Tikhonov => {
                 let masked = masked(&field.field_ppm, &field.mask);
                 let method = FourierMethod::TIKHONOV;
-                let (chi, _) = invert(&field.geometry, &masked, method, workers, log)?;
+                let on = &log.session().on;
+                let (chi, _) = invert(&field.geometry, &masked, method, on, log)?;
                 Some(field.mask.voxels.iter().map(|&v| chi[v as usize]).collect::<Vec<f32>>())
             }
         };
@@ -366,7 +366,7 @@ impl MapSusceptibility {
         let journey = Journey { start: start.as_deref(), resume, after: &mut after };
         let weights = weights.as_deref();
         let found = if tensors {
-            tell_of_no_gain(&model, log);
+            tell_of_no_gain(&model.geometry, log);
             reconstruct_tensors(&model, &data, weights, &options, on, on.comm, log, journey)
         } else {
             reconstruct(&model, &data, weights, &options, on, on.comm, log, journey)
@@ -431,7 +431,7 @@ impl MapSusceptibility {
         let variation = Variation { radians, ..variation };
         let on = &log.session().on;
         if self.parameters.method.0.takes_devices() {
-            tell_of_no_gain(&model, log);
+            tell_of_no_gain(&model.geometry, log);
         }
         let found =
             reconstruct_variation(&model, &b, weights.as_deref(), prior, variation, on, log)
@@ -456,7 +456,7 @@ impl MapSusceptibility {
         let (model, b, weights) = inside(field)?;
         let how = Nonlinear { radians: radians_per_ppm(field, log)?, ..how };
         let on = &log.session().on;
-        tell_of_no_gain(&model, log);
+        tell_of_no_gain(&model.geometry, log);
         let found =
             invert_nonlinear(&model, &b, weights.as_deref(), how, on, log).map_err(of_inversion)?;
         note_end(found.log.len(), found.has_settled, how.tolerance, log);
@@ -472,7 +472,7 @@ impl MapSusceptibility {
     ) -> Result<ChiMap, StageError> {
         let (model, b, weights) = inside(field)?;
         let on = &log.session().on;
-        tell_of_no_gain(&model, log);
+        tell_of_no_gain(&model.geometry, log);
         let found =
             invert_ilsqr(&model, &b, weights.as_deref(), how, on, log).map_err(of_inversion)?;
         log.count("iterations", found.log.len() as u64);
@@ -490,14 +490,17 @@ impl MapSusceptibility {
         field: &LocalField,
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
-        let workers = log.session().on.workers;
+        let on = &log.session().on;
         let data = masked(&field.field_ppm, &field.mask);
-        let (chi, found) = invert(&field.geometry, &data, method, workers, log)?;
+        if self.parameters.method.0.takes_devices() {
+            tell_of_no_gain(&field.geometry, log);
+        }
+        let (chi, found) = invert(&field.geometry, &data, method, on, log).map_err(of_inversion)?;
         if !found.is_empty() {
             log.count("iterations", found.len() as u64);
         }
         let chi = masked(&chi, &field.mask);
-        let of_map = dipole_field(&field.geometry, &chi, workers)?;
+        let of_map = dipole_field(&field.geometry, &chi, on.workers)?;
         let inside = |volume: &[f32]| at(&field.mask.voxels, volume);
         let course = Course::of_variation(&found);
         Ok(ChiMap::plain(field, (&inside(&chi), &inside(&of_map)), course))
@@ -543,10 +546,10 @@ fn tell_of_no_kernel(method: QsmMethod, log: &Logbook<'_>) {
     }
 }
 
-/// Says where devices that nobody named are left out, of transforms of the volume of `model`.
-fn tell_of_no_gain(model: &FieldModel, log: &Logbook<'_>) {
+/// Says where devices that nobody named are left out, of transforms of a volume.
+fn tell_of_no_gain(geometry: &Geometry, log: &Logbook<'_>) {
     let on = &log.session().on;
-    if !on.devices.is_empty() && !device::gains(on, model.geometry.dims) {
+    if !on.devices.is_empty() && !device::gains(on, geometry.dims) {
         log.left_to_threads();
     }
 }

@@ -20,7 +20,7 @@ use super::data::{Data, SETTLED, STEPS};
 use super::edges::Ring;
 use super::step::Step;
 use super::{Variation, VariationMap};
-use crate::device::{DeviceOperatorError, Ended, RING, SPECTRA};
+use crate::device::{DeviceOperatorError, EDGES, Ended, RING, SPECTRA};
 use crate::fourier::KSpace;
 
 /// The text of the kernels of variation.
@@ -28,6 +28,7 @@ pub(crate) fn variation_source() -> KernelSource {
     let text =
         [include_str!("../../device/variation.cl"), include_str!("../../device/generalised.cl")];
     KernelSource::new("qsm variation", text.join("\n"))
+        .after(EDGES)
         .after(RING)
         .after(SPECTRA)
         .after(math::KERNEL_TEXT)

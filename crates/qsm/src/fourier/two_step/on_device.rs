@@ -1,0 +1,203 @@
+//! The iterations on a device: volumes stay there, their numbers come back. Differences are taken in space,
+//! where they are those of the spectra on threads: three transforms of real volumes an iteration in place of
+//! eight.
+
+use fimbria_compute::Progress;
+use fimbria_compute::device::{
+    Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
+};
+use fimbria_compute::fft::{Complex32, DeviceRealFft};
+use fimbria_compute::math;
+use fimbria_compute::operator::VectorSpace as _;
+
+use super::{ITERATIONS, RHO, THRESHOLD, TwoStep, has_settled, relative};
+use crate::device::{DeviceOperatorError, EDGES, Ended, RING};
+use crate::variation::Step;
+
+/// The text of the kernels of the two steps.
+pub(crate) fn two_step_source() -> KernelSource {
+    KernelSource::new("qsm two steps", include_str!("../../device/two_step.cl"))
+        .after(EDGES)
+        .after(RING)
+        .after(math::KERNEL_TEXT)
+}
+
+/// The map on a device, and all that its iterations have.
+pub(super) struct OnDevice {
+    /// Of the volume without its padding.
+    dims: [usize; 3],
+    spacing: [f64; 3],
+    volumes: DeviceSpace,
+    fft: DeviceRealFft,
+    known: Buffer<f32>,
+    /// Over the half spectrum: the data, what the equation is multiplied by, and D.
+    data: Buffer<Complex32>,
+    inverse: Buffer<f32>,
+    dipole: Buffer<f32>,
+    /// Every difference counts.
+    bits: Buffer<u32>,
+    ones: Buffer<f32>,
+    /// z less its multiplier, and the multiplier, three numbers a voxel.
+    h: Buffer<f32>,
+    u: Buffer<f32>,
+    /// The map, the one that comes after, its field, and any.
+    chi: Buffer<f32>,
+    next: Buffer<f32>,
+    field: Buffer<f32>,
+    work: Buffer<f32>,
+    spectrum: Buffer<Complex32>,
+    of_field: Buffer<Complex32>,
+    kernels: Kernels,
+}
+
+struct Kernels {
+    pull_edges: Kernel,
+    fill_in: Kernel,
+    shrink: Kernel,
+    leave: Kernel,
+    within: Kernel,
+}
+
+impl OnDevice {
+    /// At a map of zeros.
+    pub(super) fn new(problem: &TwoStep<'_>, device: &Device) -> Result<Self, DeviceOperatorError> {
+        let space = problem.space;
+        let fft = DeviceRealFft::new(device, space.shape())?;
+        let (elements, half) = (fft.elements(), fft.spectrum_elements());
+        let denominators = problem.denominators(&problem.differences());
+        let inverse = |by: &f32| if *by == 0.0 { 0.0 } else { by.recip() };
+        let inverse: Vec<f32> = denominators.iter().map(inverse).collect();
+        let volumes = DeviceSpace::new(device, elements)?;
+        let source = two_step_source();
+        let kernel = |name| device.kernel(&source, name);
+        Ok(Self {
+            dims: space.dims(),
+            spacing: space.spacing(),
+            known: device.upload(&problem.known)?,
+            data: device.upload(&problem.data)?,
+            inverse: device.upload(&inverse)?,
+            dipole: device.upload(&space.dipole)?,
+            bits: device.upload(&vec![7; elements])?,
+            ones: device.upload(&vec![1.0; elements])?,
+            h: device.zeros(3 * elements)?,
+            u: device.zeros(3 * elements)?,
+            chi: volumes.zeros()?,
+            next: volumes.zeros()?,
+            field: volumes.zeros()?,
+            work: volumes.zeros()?,
+            spectrum: device.zeros(half)?,
+            of_field: device.zeros(half)?,
+            kernels: Kernels {
+                pull_edges: kernel("pull_edges")?,
+                fill_in: kernel("fill_in")?,
+                shrink: kernel("shrink")?,
+                leave: kernel("leave")?,
+                within: kernel("within")?,
+            },
+            volumes,
+            fft,
+        })
+    }
+
+    /// As [`TwoStep::run`].
+    pub(super) fn run(&mut self, progress: &dyn Progress) -> Result<(Vec<f32>, Vec<Step>), Ended> {
+        let mut log = Vec::new();
+        progress.start("inverting the field", ITERATIONS as u64);
+        for _ in 0..ITERATIONS {
+            progress.check().map_err(|stop| Ended::Whole(stop.into()))?;
+            let (step, is_last) = self.step()?;
+            log.push(step);
+            progress.advance(1);
+            if is_last {
+                break;
+            }
+        }
+        Ok((self.chi.to_vec()?, log))
+    }
+
+    /// One iteration: how it went, and whether it was the last.
+    fn step(&mut self) -> Result<(Step, bool), DeviceError> {
+        self.find_map()?;
+        let variation = self.shrink()?;
+        self.volumes.copy(&self.next, &mut self.work)?;
+        self.volumes.axpy(-1.0, &self.chi, &mut self.work)?;
+        let change = self.volumes.dot(&self.work, &self.work)?;
+        let size = self.volumes.dot(&self.next, &self.next)?;
+        std::mem::swap(&mut self.chi, &mut self.next);
+        let data = self.misfit()?;
+        let voxels: usize = self.dims.iter().product();
+        let rms = (self.square_within()? / voxels.max(1) as f64).sqrt();
+        let relative_change = relative(change, size);
+        Ok((Step { rms, relative_change, data, variation }, has_settled(change, size)))
+    }
+
+    /// The map that agrees best with the copies, and its field.
+    fn find_map(&mut self) -> Result<(), DeviceError> {
+        let mut arguments = self.ring();
+        arguments.push((&self.h).into());
+        arguments.push((&mut self.work).into());
+        // SAFETY: the kernel's eight parameters; the volumes have an element for each of the shape, that of
+        // differences three.
+        unsafe { self.kernels.pull_edges.launch(self.fft.launch(), &arguments)? };
+        self.fft.forward(&self.work, &mut self.spectrum)?;
+        let half = self.spectrum.len();
+        let arguments = [
+            (half as u64).into(),
+            RHO.into(),
+            (&self.data).into(),
+            (&self.inverse).into(),
+            (&self.dipole).into(),
+            (&mut self.spectrum).into(),
+            (&mut self.of_field).into(),
+        ];
+        // SAFETY: the kernel's seven parameters; all have an element for each of the half spectrum.
+        unsafe { self.kernels.fill_in.launch(Launch::items(half), &arguments)? };
+        self.fft.inverse(&mut self.spectrum, &mut self.next)?;
+        self.fft.inverse(&mut self.of_field, &mut self.field)
+    }
+
+    /// The step of the edges; returns Σ |∇χ|, axis by axis.
+    fn shrink(&mut self) -> Result<f64, DeviceError> {
+        let mut arguments = self.ring();
+        arguments.extend([Argument::from(THRESHOLD), 1_u32.into()]);
+        arguments.push((&self.bits).into());
+        arguments.push((&self.next).into());
+        arguments.push((&mut self.u).into());
+        arguments.push((&mut self.h).into());
+        arguments.push((&mut self.work).into());
+        // SAFETY: the kernel's thirteen parameters; the volumes have an element for each of the shape, those
+        // of differences three.
+        unsafe { self.kernels.shrink.launch(self.fft.launch(), &arguments)? };
+        self.volumes.dot(&self.work, &self.ones)
+    }
+
+    /// Σ of the squares that the field of the map leaves where it is known.
+    fn misfit(&mut self) -> Result<f64, DeviceError> {
+        let arguments = [
+            (self.fft.elements() as u64).into(),
+            (&self.known).into(),
+            (&self.field).into(),
+            (&mut self.work).into(),
+        ];
+        // SAFETY: the kernel's four parameters; the volumes have as many elements.
+        unsafe { self.kernels.leave.launch(self.fft.launch(), &arguments)? };
+        self.volumes.dot(&self.work, &self.work)
+    }
+
+    /// Σ χ² of the volume without its padding.
+    fn square_within(&mut self) -> Result<f64, DeviceError> {
+        let mut arguments = self.fft.shape_arguments().to_vec();
+        arguments.extend(self.dims.map(|n| Argument::from(n as u32)));
+        arguments.push((&self.chi).into());
+        arguments.push((&mut self.work).into());
+        // SAFETY: the kernel's eight parameters; the volumes have an element for each of the shape.
+        unsafe { self.kernels.within.launch(self.fft.launch(), &arguments)? };
+        self.volumes.dot(&self.work, &self.work)
+    }
+
+    /// Six: the shape, and how many voxels there are to a unit of length.
+    fn ring(&self) -> Vec<Argument> {
+        let per_length = self.spacing.map(|spacing| Argument::from((1.0 / spacing) as f32));
+        self.fft.shape_arguments().into_iter().chain(per_length).collect()
+    }
+}
