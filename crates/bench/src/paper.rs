@@ -31,7 +31,7 @@ impl Choice for Paper {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Sshopm, "000", "Tables II and III and Figure 5 of SS-HOPM on a GPU (2011)"),
         (Self::Qsm, "001", "Figures 1 and 2 of susceptibility from every voxel on every voxel"),
-        (Self::Tracking, "002", "Figures 4.8 to 4.10, 4.14, 4.15 and Table 4.2 of oclptx (2014)"),
+        (Self::Tracking, "002", "Figures 4.7 to 4.15 and Table 4.2 of oclptx (2014)"),
         (
             Self::Fitting,
             "003",
@@ -60,8 +60,11 @@ impl Paper {
             }
             Self::Tracking => {
                 "The paper, one Radeon V9800 beside one core of an i7-950 with probtrackx2: 9.5 to 11.5 times its \
-                 speed at 50,000 particles. Its Table 4.2: interpolation 50.9 %, summing 43.2 %, new data 5.8 %, \
-                 status 0.1 %, reduction below 0.01 % of the time."
+                 speed at 50,000 particles. Its Figure 4.7: 2000 paths of both programs, squared differences that add \
+                 up to 1e-11. Its Table 4.2: interpolation 50.9 %, summing 43.2 %, new data 5.8 %, \
+                 status 0.1 %, reduction below 0.01 % of the time. Its Figure 4.11: 100 states, 100,000 draws of each, \
+                 \"uniform\". Figures 4.12 and 4.13: without random numbers 100,000 particles conform more to \"a \
+                 particular set of paths\" than with them."
             }
             Self::Fitting => {
                 "The paper, 360,000 fits of three parameters: 50 fits/s and 7200 s by lsqcurvefit with 8 threads of a \
@@ -84,8 +87,13 @@ impl Paper {
                 "Not here: its maps of the mouse; `benches/rivals/qsm_methods.py` judges maps on known heads."
             }
             Self::Tracking => {
-                "Not here: Figure 4.7, agreement with probtrackx2 (`benches/rivals/probtrackx2.py`), 4.11 to 4.13, \
-                 its random numbers and pictures of paths. Several devices are taken one by one."
+                "With --figures all are drawn; 4.7 and 4.11 to 4.13 are made only then. Not here: the paper's own 4.7, \
+                 which lays paths of oclptx over those of a probtrackx2 whose source was changed to start where it is \
+                 told and to draw no random numbers. Here paths of one particle at a time lie below those of lanes or \
+                 of a device, with the same random numbers; `benches/rivals/probtrackx2.py` compares paths with FSL's, \
+                 its random numbers replaced, and maps. 4.14 and 4.15 have steps of a launch and threads that take \
+                 what has ended, of which fimbria has none: samples at a time and threads stand for them. Several \
+                 devices are taken one by one."
             }
             Self::Fitting => {
                 "Not here: Figure 1, maps of the mouse brain; `fimbria fit dki1d` and `stremi1d` make such maps. Figure 2 \

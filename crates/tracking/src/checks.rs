@@ -6,7 +6,7 @@ use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
-use crate::densities::device::{self as follower, DensityPlan, Follower};
+use crate::densities::device::{self as follower, DensityPlan, Follower, Stored};
 use crate::device::{DeviceTracker, Given, Work, source};
 use crate::driver::{Memory, Tracker as _, track_within};
 use crate::{
@@ -321,12 +321,13 @@ fn compare_densities(
     };
     // The device itself must do it: an error there is not for the threads to mend.
     let largest = device.info().largest_buffer_bytes;
-    let Some(plan) = DensityPlan::new(&densities, options, device.available_bytes(), largest)
+    let Some(plan) = DensityPlan::new(&densities, options, 1, device.available_bytes(), largest)
     else {
         return Ok(UNAVAILABLE);
     };
     let starts = tracking.starts(0..tracking.total(), level);
-    let mut follower = Follower::new(device, &densities, options, 11, plan)?;
+    let stored = Stored::new(device, &densities)?.into();
+    let mut follower = Follower::new(device, stored, &densities, options, 11, plan)?;
     let halves = follower.make(device, &starts)?;
     let all = 0..tracking.total();
     let (mut lanes, mut made) = (Bits::default(), Bits::default());

@@ -1,5 +1,7 @@
 //! Threads, and how much is dealt at a time: in place of the paper's Figures 4.14 and 4.15.
 
+use std::path::Path;
+
 use fimbria_compute::Workers;
 use fimbria_tracking::Deal;
 
@@ -7,6 +9,7 @@ use super::super::clock::{Interruptible, best};
 use super::super::table::{Table, digits, number, words};
 use super::subject::{Subject, methods};
 use super::{NAME, Processor};
+use crate::figures::{Curves, Shown, add, draw};
 use crate::{Console, Failure};
 
 pub(super) fn table(
@@ -14,6 +17,7 @@ pub(super) fn table(
     particles: u32,
     counts: &[usize],
     places: &[Processor],
+    figures: Option<&Path>,
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let table = Table::begin(
@@ -34,7 +38,7 @@ pub(super) fn table(
             points = subject.counted(&basic, particles, place, deal, &quiet)?;
             Ok(())
         })?;
-        let first = *first.get_or_insert(time.wall);
+        let ratio = *first.get_or_insert(time.wall) / time.wall;
         table.row_of(
             time,
             [
@@ -42,26 +46,45 @@ pub(super) fn table(
                 at_a_time.to_string(),
                 digits(time.wall),
                 digits(1e-6 * points as f64 / time.wall),
-                digits(first / time.wall),
+                digits(ratio),
             ],
         )?;
-        Ok::<(), Failure>(())
+        Ok::<f64, Failure>(time.wall)
     };
     let mut first = None;
+    let (mut by_threads, mut by_samples) = (Curves::new(), Curves::new());
     if let Some(&n_threads) = counts.last() {
         let doubled = std::iter::successors(Some(1), |threads| Some(2 * threads));
         for threads in doubled.take_while(|threads| *threads < n_threads).chain([n_threads]) {
             let place = Processor::Threads(Workers::new(threads)?);
-            row(&place, Deal::default(), Deal::default().block, &mut first)?;
+            let seconds = row(&place, Deal::default(), Deal::default().block, &mut first)?;
+            add(&mut by_threads, "threads", [threads as f64, seconds]);
         }
         for block in [64, 256, 1024, 4096, 16_384] {
             let place = Processor::Threads(Workers::new(n_threads)?);
-            row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
+            let seconds = row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
+            add(&mut by_samples, &place.name(), [block as f64, seconds]);
         }
     }
     for place in places.iter().filter(|place| matches!(place, Processor::Device(..))) {
         for launch in [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18] {
-            row(place, Deal { launch, ..Deal::default() }, launch, &mut first)?;
+            let seconds = row(place, Deal { launch, ..Deal::default() }, launch, &mut first)?;
+            add(&mut by_samples, &place.name(), [launch as f64, seconds]);
+        }
+    }
+    let Some(folder) = figures else { return Ok(()) };
+    // The name of a single curve is not drawn.
+    let on = match &by_samples[..] {
+        [(name, _)] => format!(", {name}"),
+        _ => String::new(),
+    };
+    for (curves, file, x, on) in [
+        (&by_samples, "seconds-by-samples-at-a-time.svg", "samples at a time", &*on),
+        (&by_threads, "seconds-by-threads.svg", "threads", ""),
+    ] {
+        if !curves.is_empty() {
+            let heading = &format!("Tracking, basic, {particles} particles{on}");
+            draw(curves, &Shown { file, heading, x, y: "seconds" }, folder, console)?;
         }
     }
     Ok(())

@@ -3,8 +3,17 @@
 //! * `subject`: what is tracked, and from where; `speed`: the tables of particles, Figures 4.8 to
 //!   4.10; `stages`: where the time goes, Table 4.2; `deal`: threads and how much is dealt at a time,
 //!   in place of Figures 4.14 and 4.15
+//! * `agreement`: the same paths by two trackers, in place of Figure 4.7
+//! * `numbers`: how even random numbers are, Figure 4.11; `paths`: visits with and without them,
+//!   Figures 4.12 and 4.13, from seeds in a `circle`
 
+mod agreement;
+mod circle;
 mod deal;
+#[cfg(test)]
+mod fan;
+mod numbers;
+mod paths;
 mod speed;
 mod stages;
 mod subject;
@@ -52,7 +61,7 @@ pub struct BenchTrack {
     #[arg(number = at_least(0_u32, ""))]
     plain: u32,
 
-    /// Draw the paper's Figures 4.8 to 4.10 into this folder, as SVG
+    /// Draw the paper's Figures 4.7 to 4.15 into this folder, as SVG
     #[arg(long, value_name = "FOLDER")]
     #[arg(takes = Takes::FOLDER)]
     figures: Option<PathBuf>,
@@ -72,12 +81,25 @@ Outputs, on standard output, three tables:
      for Figures 4.14 and 4.15, steps of a launch and host threads: here a launch makes whole
      streamlines, and a lane whose particle has ended takes the next at once, so that there are
      no steps to choose.
+  With --figures, before the third, but not with --devices-only:
+  4  how far the points of 2000 paths are apart, in voxels, by the plain tracker and by the others,
+     with the same random numbers (in place of Figure 4.7: there probtrackx2 and oclptx without
+     any). `other lengths` are paths that end elsewhere
+  5  how even random integers are over their range (Figure 4.11): 100 states, 100,000 draws of
+     each, by the paper's generator and by fimbria's. `expected` and `SD` are of draws in a part
+     of the range and of chi2, by chance
+  6  visits without and with random numbers (Figures 4.12 and 4.13), for 100,000 particles at
+     most from a circle as the paper's. It does not say where in a voxel they start: from centres
+     (drawn) and from anywhere. Without, a particle follows the nearest voxel's middle sample.
+     `in common`: of the voxels that a particle visits, those that another one from the same
+     voxel of the circle visits, too
 
 Units:
   A particle is a sample of a seed: a streamline of two halves. M is a million.
 
 References:
-  Afsharian D et al. oclptx: probabilistic tractography with OpenCL (2014)";
+  Afsharian D et al. oclptx: probabilistic tractography with OpenCL (2014)
+  L'Ecuyer P. Tables of maximally equidistributed combined LFSR generators. Math Comput 68 (1999)";
 
 /// Threads, or a device and the threads that judge and count beside it.
 enum Processor {
@@ -126,7 +148,12 @@ impl Benchmark for BenchTrack {
         let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
         if !devices_only {
             stages::table(&subject, most, console)?;
+            if let Some(folder) = &figures {
+                agreement::table(&subject, &places, folder, console)?;
+                numbers::table(folder, console)?;
+                paths::table(&subject, most, &workers, folder, console)?;
+            }
         }
-        deal::table(&subject, most, &counts, &places, console)
+        deal::table(&subject, most, &counts, &places, figures.as_deref(), console)
     }
 }

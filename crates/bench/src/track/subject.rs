@@ -49,6 +49,12 @@ pub(super) fn methods() -> [(&'static str, Propagation); 3] {
 }
 
 impl Subject {
+    /// These samples and seeds, as they are.
+    #[cfg(test)]
+    pub(super) fn of(field: Field, space: Space, seeds: Vec<Seed>) -> Self {
+        Self { field, space, rules: Rules::default(), seeds, origin: String::new() }
+    }
+
     /// A bedpostX folder and a mask of seeds.
     pub(super) fn read(
         samples: &Path,
@@ -150,17 +156,21 @@ impl Subject {
         particles.div_ceil(self.seeds.len() as u32)
     }
 
-    fn tracking<'a>(&'a self, propagation: &'a Propagation, particles: u32) -> Tracking<'a> {
-        Tracking {
-            field: &self.field,
-            space: &self.space,
-            propagation,
-            rules: &self.rules,
-            seeds: &self.seeds,
-            n_samples: self.samples_for(particles),
-            jitter_mm: 0.0,
-            rng_seed: 1,
-        }
+    /// So many samples of each of these seeds.
+    pub(super) fn tracking<'a>(
+        &'a self,
+        propagation: &'a Propagation,
+        seeds: &'a [Seed],
+        n_samples: u32,
+    ) -> Tracking<'a> {
+        let Self { field, space, rules, .. } = self;
+        let (jitter_mm, rng_seed) = (0.0, 1);
+        Tracking { field, space, propagation, rules, seeds, n_samples, jitter_mm, rng_seed }
+    }
+
+    /// So many particles of all seeds.
+    fn tracking_all<'a>(&'a self, propagation: &'a Propagation, particles: u32) -> Tracking<'a> {
+        self.tracking(propagation, &self.seeds, self.samples_for(particles))
     }
 
     /// Tracks and counts visits by the plain tracker; points made.
@@ -171,7 +181,7 @@ impl Subject {
         progress: &dyn Progress,
     ) -> Result<u64, Failure> {
         let mut tally = Tally::new(&self.space, 1, false);
-        track_slowly(&self.tracking(propagation, particles), None, progress, &mut tally)?;
+        track_slowly(&self.tracking_all(propagation, particles), None, progress, &mut tally)?;
         Ok(tally.points)
     }
 
@@ -194,7 +204,7 @@ impl Subject {
         Ok(sum.map_or(0, |tally| tally.points))
     }
 
-    /// Tracks with any collector.
+    /// Tracks particles of all seeds with any collector.
     pub(super) fn collected<C: Collect, E: From<Interrupted> + Into<Failure> + Send>(
         &self,
         propagation: &Propagation,
@@ -205,12 +215,24 @@ impl Subject {
         new: impl Fn() -> C + Sync,
         each: impl FnMut(C::Block) -> Result<(), E>,
     ) -> Result<Vec<C>, Failure> {
-        let tracking = self.tracking(propagation, particles);
-        let (workers, devices): (&Workers, &[Device]) = match place {
-            Processor::Threads(workers) => (workers, &[]),
-            Processor::Device(device, workers) => (workers, std::slice::from_ref(device)),
-        };
-        let on = Backend::new(workers, devices);
-        Ok(track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)?.collectors)
+        let tracking = self.tracking_all(propagation, particles);
+        collected(&tracking, place, deal, progress, new, each)
     }
+}
+
+/// Tracks with any collector.
+pub(super) fn collected<C: Collect, E: From<Interrupted> + Into<Failure> + Send>(
+    tracking: &Tracking<'_>,
+    place: &Processor,
+    deal: Deal,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, Failure> {
+    let (workers, devices): (&Workers, &[Device]) = match place {
+        Processor::Threads(workers) => (workers, &[]),
+        Processor::Device(device, workers) => (workers, std::slice::from_ref(device)),
+    };
+    let on = Backend::new(workers, devices);
+    Ok(track_on(tracking, on, deal, progress, new, each).map_err(Into::into)?.collectors)
 }

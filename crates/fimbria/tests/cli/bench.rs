@@ -113,17 +113,28 @@ fn track_prints_the_papers_tables() {
     for method in ["basic", "Euler", "Euler--loops"] {
         is_drawn(&folder, &format!("drawn/seconds-by-particles-{method}.svg"), "2 threads");
     }
-    // Each method by the plain tracker, then twice on one thread and on two.
+    is_drawn(&folder, "drawn/paths-by-two-trackers.svg", "paths by two trackers");
+    is_drawn(&folder, "drawn/random-numbers.svg", "100000 expected");
+    is_drawn(&folder, "drawn/random-numbers-off.svg", "1 in 22 outside");
+    for (file, figure) in
+        [("visits-no-random-numbers", "without"), ("visits-random-numbers", "with")]
+    {
+        let heading = format!("Visits of 800 particles {figure} random numbers");
+        is_drawn(&folder, &format!("drawn/{file}.svg"), &heading);
+    }
+    // Each method by the plain tracker, then twice on one thread and on two; and both beside the plain tracker.
     for method in ["basic", "Euler ", "Euler, loops"] {
         let found = shown.lines().filter(|line| line.starts_with(method)).count();
-        assert_eq!(found, 5, "{method}: {shown}");
+        assert_eq!(found, 5 + 2, "{method}: {shown}");
     }
     for stage in ["steps", "counting of visits", "streamlines, data", "TRX file", "all"] {
         assert_eq!(shown.lines().filter(|line| line.starts_with(stage)).count(), 1, "{shown}");
     }
     // One and two threads, and five sizes of blocks.
     let dealt = shown.lines().skip_while(|line| !line.contains("samples at a time")).skip(1);
-    assert_eq!(dealt.count(), 7, "{shown}");
+    assert_eq!(dealt.filter(|line| !line.ends_with(".svg")).count(), 7, "{shown}");
+    is_drawn(&folder, "drawn/seconds-by-samples-at-a-time.svg", "800 particles, 2 threads");
+    is_drawn(&folder, "drawn/seconds-by-threads.svg", "basic, 800 particles");
 }
 
 #[test]

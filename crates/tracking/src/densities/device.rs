@@ -5,6 +5,8 @@
 //! then let streamlines take one by one as if they had just been found: tissues, regions and lengths are
 //! theirs, as are starts.
 
+use std::sync::Arc;
+
 use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::{math, philox};
 
@@ -68,6 +70,8 @@ pub(crate) struct DensityPlan {
     pub(crate) per_launch: u64,
     /// Points that are handed back at a time.
     points_per_read: usize,
+    /// Launches at a time.
+    pub(crate) in_hand: usize,
 }
 
 /// Bytes of a point.
@@ -78,55 +82,87 @@ const PER_HALF: u64 = 16 + 24 + 8 + 8;
 const POINTS_PER_READ: u64 = 1 << 24;
 
 impl DensityPlan {
-    /// For `available` bytes in buffers of `largest` bytes at most; `None` where densities, or one
-    /// streamline, do not fit.
+    /// For `available` bytes in buffers of `largest` bytes at most, where so many launches have memory at a time;
+    /// `None` where densities, or one streamline of each, do not fit.
     pub(crate) fn new(
         densities: &Densities,
         propagation: &DensityPropagation,
+        in_hand: usize,
         available: u64,
         largest: u64,
     ) -> Option<Self> {
         let (slots, forms) = densities.as_stored();
         let (slots, forms) = (size_of_val(slots) as u64, size_of_val(forms) as u64);
         let points = u64::from(propagation.max_steps()).max(1);
-        let free = available.checked_sub(slots + forms)?;
+        let free = available.checked_sub(slots + forms)? / in_hand as u64;
         let points_per_read = (free / (8 * POINT)).clamp(points, POINTS_PER_READ.max(points));
         let free = free.saturating_sub(points_per_read * POINT);
         let halves = (free / (points * POINT + PER_HALF)).min(largest / (points * POINT));
         let fits = slots <= largest && forms <= largest && halves >= 2;
-        fits.then_some(Self { per_launch: halves / 2, points_per_read: points_per_read as usize })
+        let points_per_read = points_per_read as usize;
+        fits.then_some(Self { per_launch: halves / 2, points_per_read, in_hand })
+    }
+
+    /// As [`new`](Self::new), with one launch at a time where there is no memory for `in_hand`.
+    pub(crate) fn of_several(
+        densities: &Densities,
+        propagation: &DensityPropagation,
+        in_hand: usize,
+        available: u64,
+        largest: u64,
+    ) -> Option<Self> {
+        let of = |n| Self::new(densities, propagation, n, available, largest);
+        of(in_hand).or_else(|| of(1))
     }
 }
 
-/// Densities on a device, and the kernel that follows them.
+/// Densities on a device: launches on any queue of it read them, and none writes.
+pub(crate) struct Stored {
+    slot_plus_1: Buffer<u32>,
+    forms: Buffer<f32>,
+}
+
+impl Stored {
+    /// Puts densities on a device, for kernels of any queue of it.
+    ///
+    /// # Errors
+    /// Where the device has no memory for them.
+    pub(crate) fn new(device: &Device, densities: &Densities) -> Result<Self, DeviceError> {
+        let (slots, forms) = densities.as_stored();
+        let stored = Self { slot_plus_1: device.upload(slots)?, forms: device.upload(forms)? };
+        // Other queues do not wait for this one.
+        device.synchronize()?;
+        Ok(stored)
+    }
+}
+
+/// The kernel that follows densities, for one queue of a device.
 pub(crate) struct Follower {
     follow: Kernel,
     gather: Gather<[f32; 3]>,
-    slot_plus_1: Buffer<u32>,
-    forms: Buffer<f32>,
+    stored: Arc<Stored>,
     half_points: usize,
     rng_seed: u64,
 }
 
 impl Follower {
-    /// Puts densities on a device.
+    /// Through densities that are on the device.
     ///
     /// # Errors
-    /// Where the device has no memory for them or refuses the kernel.
+    /// Where the device refuses the kernel.
     pub(crate) fn new(
         device: &Device,
+        stored: Arc<Stored>,
         densities: &Densities,
         propagation: &DensityPropagation,
         rng_seed: u64,
         plan: DensityPlan,
     ) -> Result<Self, DeviceError> {
         let source = source(densities, propagation);
-        let (slots, forms) = densities.as_stored();
         Ok(Self {
             follow: device.kernel(&source, "follow")?,
             gather: Gather::new(device.kernel(&source, "gather")?, plan.points_per_read),
-            slot_plus_1: device.upload(slots)?,
-            forms: device.upload(forms)?,
+            stored,
             half_points: propagation.max_steps() as usize,
             rng_seed,
         })
@@ -170,8 +206,8 @@ impl Follower {
         let arguments = [
             (n as u64).into(),
             self.rng_seed.into(),
-            (&self.slot_plus_1).into(),
-            (&self.forms).into(),
+            (&self.stored.slot_plus_1).into(),
+            (&self.stored.forms).into(),
             (&keys).into(),
             (&starts).into(),
             (&points).into(),

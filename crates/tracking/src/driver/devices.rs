@@ -1,7 +1,6 @@
 //! Samples dealt to devices, or where there are none to threads.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{IN_HAND, queues_of};
@@ -9,11 +8,12 @@ use fimbria_compute::{Backend, Interrupted, Progress};
 use rayon::prelude::*;
 
 use super::handing::Handing;
+use super::hands::Hand;
 use super::rounds::Team;
 use super::serving::{self, Service};
 use super::single::Single;
 use super::threads::Threads;
-use super::{Collected, Deal, Tracker as _, lock};
+use super::{Collected, Deal, Tracker as _};
 use crate::device::{DeviceTracker, Given, Made, MemoryPlan, Work};
 use crate::draws::Keyed;
 use crate::needs::{Needs, Points};
@@ -22,7 +22,7 @@ use crate::tracking::{Tracking, jittered};
 
 /// Launches that each device gets at least, where there are samples for them: with fewer, one of several that is
 /// slower keeps the others waiting for its last, and a single one has none in hand while the last is stored.
-const LAUNCHES_OF_DEVICE: u64 = 4;
+pub(super) const LAUNCHES_OF_DEVICE: u64 = 4;
 
 /// Samples that fill a large card: fewer make no launch for the sake of having two in hand.
 const FILLING: u64 = 1 << 16;
@@ -103,39 +103,15 @@ impl Memory {
     }
 }
 
-/// A device with memory for the field, which it keeps from the first chunk to the last.
-struct Hand {
-    plan: MemoryPlan,
-    given: Mutex<Option<Arc<Given>>>,
-    /// Of each queue; each is used by the one host thread that serves it.
-    trackers: Vec<Mutex<Option<DeviceTracker>>>,
-}
-
-impl Hand {
-    /// With so many queues.
-    fn new(plan: MemoryPlan, queues: usize) -> Self {
-        let trackers = (0..queues).map(|_| Mutex::default()).collect();
-        Self { plan, given: Mutex::default(), trackers }
-    }
-
-    /// A tracker for a queue.
-    fn tracker(&self, queue: &Device, work: &Work<'_>) -> Result<DeviceTracker, DeviceError> {
-        let mut given = lock(&self.given);
-        let given = match &mut *given {
-            Some(given) => given,
-            none => none.insert(Arc::new(Given::new(queue, work, &self.plan)?)),
-        };
-        DeviceTracker::new(queue, Arc::clone(given), work, &self.plan)
-    }
-}
-
 /// Who makes the samples of a process: its threads or, where there are some, its devices. Each device has two
 /// launches in hand, with a host thread and a queue for each: what one made is fetched and stored while the other
 /// is made.
 pub(super) struct Crew<'a, C, F> {
     threads: Threads<'a, Tracking<'a>, C, F>,
     work: Work<'a>,
-    hands: Vec<Hand>,
+    plans: Vec<MemoryPlan>,
+    /// Each device has memory for the field, which it keeps from the first chunk to the last.
+    hands: Vec<Hand<Given, DeviceTracker>>,
     /// Of each device.
     queues: Vec<Vec<Device>>,
     /// Samples that all devices have memory for.
@@ -189,45 +165,33 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         let for_each = total.div_ceil(n_launches).max(least);
         let queues: Vec<_> =
             plans.iter().map(|(device, plan)| queues_of(device, plan.in_hand)).collect();
-        let hands = plans.into_iter().zip(&queues);
-        let hands = hands.map(|((_, plan), queues)| Hand::new(plan, queues.len())).collect();
+        let hands = queues.iter().map(|queues| Hand::new(queues.len())).collect();
+        let plans = plans.into_iter().map(|(_, plan)| plan).collect();
         let (service, given) = (Service::of(numbers), on.devices.len());
         let per_chunk = deal.launch.min(fits).min(for_each).max(1);
-        Self { threads, work, hands, queues, per_chunk, service, given }
+        Self { threads, work, plans, hands, queues, per_chunk, service, given }
     }
 
-    /// A chunk on a device, by this queue of it, or where it has no memory for two launches after all in the room of
-    /// another queue's, one after the other.
+    /// A chunk on a device, by this queue of it. Collectors take of it only once all of it is made, so that a device
+    /// that fails leaves nothing behind.
     fn on_device(
         &self,
         [device, queue]: [usize; 2],
         samples: Range<u64>,
     ) -> Result<Vec<C::Block>, DeviceError> {
-        let trackers = &self.hands[device].trackers;
-        match self.on_queue([device, queue], samples.clone()) {
-            Err(DeviceError::OutOfMemory { .. }) if trackers.len() > 1 => {
-                *lock(&trackers[queue]) = None;
-                self.on_queue([device, (queue + 1) % trackers.len()], samples)
-            }
-            done => done,
-        }
-    }
-
-    /// Collectors take of a chunk only once all of it is made, so that a device that fails leaves nothing behind.
-    fn on_queue(
-        &self,
-        [device, queue]: [usize; 2],
-        samples: Range<u64>,
-    ) -> Result<Vec<C::Block>, DeviceError> {
-        let hand = &self.hands[device];
-        let mut tracker = lock(&hand.trackers[queue]);
-        let tracker = match &mut *tracker {
-            Some(tracker) => tracker,
-            none => none.insert(hand.tracker(&self.queues[device][queue], &self.work)?),
-        };
-        let starts =
-            if self.work.starts_are_given() { self.starts(samples.clone()) } else { Vec::new() };
-        Ok(self.taken(samples.clone(), tracker.make(&self.work, samples, &starts)?))
+        let (work, plan) = (&self.work, &self.plans[device]);
+        self.hands[device].work(
+            &self.queues[device],
+            queue,
+            |queue| Given::new(queue, work, plan),
+            |queue, given| DeviceTracker::new(queue, given, work, plan),
+            |_, tracker| {
+                let starts =
+                    if work.starts_are_given() { self.starts(samples.clone()) } else { Vec::new() };
+                let made = tracker.make(work, samples.clone(), &starts)?;
+                Ok(self.taken(samples.clone(), made))
+            },
+        )
     }
 
     /// Where samples start, in voxels of the directions.

@@ -1,30 +1,37 @@
 //! Streamlines through densities dealt to devices, or where there are none to threads.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::Shares;
+use fimbria_compute::queue::{IN_HAND, Shares, queues_of};
 use fimbria_compute::{Interrupted, Progress};
 use rayon::prelude::*;
 
+use super::Collected;
+use super::devices::LAUNCHES_OF_DEVICE;
+use super::hands::Hand;
 use super::rounds::{Team, pieces};
 use super::serving::{self, Service};
 use super::threads::Threads;
-use super::{Collected, lock};
 use crate::densities::DensityTracking;
-use crate::densities::device::{DensityPlan, Follower, Start};
+use crate::densities::device::{DensityPlan, Follower, Start, Stored};
 use crate::sample::Collect;
 
-/// Streamlines of a launch at most, enough to fill a large device many times over.
-const LAUNCH: u64 = 1 << 16;
+/// Streamlines of a launch at most: two of them fill a large device.
+const LAUNCH: u64 = 1 << 15;
 
-/// Devices that follow densities, which they keep from round to round.
+/// Streamlines that are worth a launch on one of several devices.
+const WORTH_ONE: u64 = 256;
+
+/// Devices that follow densities, which they keep from round to round. Each has two launches in hand, with a host
+/// thread and a queue for each: the points of one are fetched and taken while the other is made.
 pub(super) struct Followers {
-    /// One of each device.
+    /// Of each device.
     queues: Vec<Vec<Device>>,
     plans: Vec<DensityPlan>,
-    each: Vec<Mutex<Option<Follower>>>,
+    hands: Vec<Hand<Stored, Follower>>,
+    /// Streamlines that all of them have memory for.
+    per_launch: u64,
     service: Service,
     /// Devices that were given, those that are not used too.
     given: usize,
@@ -43,10 +50,16 @@ impl Followers {
         for (number, device) in devices_used.iter().enumerate() {
             let largest = device.info().largest_buffer_bytes;
             let DensityTracking { densities, propagation, .. } = *tracking;
-            match DensityPlan::new(densities, propagation, device.available_bytes(), largest) {
+            match DensityPlan::of_several(
+                densities,
+                propagation,
+                IN_HAND,
+                device.available_bytes(),
+                largest,
+            ) {
                 Some(plan) => {
                     numbers.push(number);
-                    queues.push(vec![device.clone()]);
+                    queues.push(queues_of(device, plan.in_hand));
                     plans.push(plan);
                 }
                 None => progress.warn(&format!(
@@ -55,8 +68,14 @@ impl Followers {
                 )),
             }
         }
+        let fits = plans.iter().map(|plan| plan.per_launch).min().unwrap_or(1).min(LAUNCH);
+        // Of several devices one that is slower would keep the others waiting for its last.
+        let least = if plans.len() > 1 { WORTH_ONE } else { LAUNCH };
+        let n_launches = LAUNCHES_OF_DEVICE * plans.len().max(1) as u64;
+        let for_each = tracking.total().div_ceil(n_launches).max(least);
         Self {
-            each: plans.iter().map(|_| Mutex::default()).collect(),
+            hands: queues.iter().map(|queues: &Vec<_>| Hand::new(queues.len())).collect(),
+            per_launch: fits.min(for_each),
             service: Service::of(numbers),
             given: devices.len(),
             queues,
@@ -69,9 +88,10 @@ impl Followers {
         self.service.shares(self.given)
     }
 
-    /// Streamlines that all of them have memory for.
-    fn per_launch(&self) -> u64 {
-        self.plans.iter().map(|plan| plan.per_launch).min().unwrap_or(1).min(LAUNCH)
+    /// Gives the memory of devices back, which other programs may want while something else is done here.
+    pub(super) fn end(self) {
+        drop(self.hands);
+        self.queues.iter().flatten().for_each(Device::give_back);
     }
 }
 
@@ -82,11 +102,16 @@ pub(super) struct Crew<'a, C, F> {
 }
 
 impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
-    /// A chunk on a device; the threads let streamlines take what it made only once all of it is there, so
-    /// that a device that fails leaves nothing behind.
-    fn on_device(&self, index: usize, samples: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
-        let (device, plan) = (&self.followers.queues[index][0], self.followers.plans[index]);
+    /// A chunk on a device, by this queue of it; the threads let streamlines take what it made only once all of it
+    /// is there, so that a device that fails leaves nothing behind.
+    fn on_device(
+        &self,
+        [device, queue]: [usize; 2],
+        samples: Range<u64>,
+    ) -> Result<Vec<C::Block>, DeviceError> {
+        let Followers { queues, plans, hands, .. } = self.followers;
         let Threads { tracking, workers, block, .. } = self.threads;
+        let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
         let blocks: Vec<_> = pieces(samples.clone(), block).collect();
         let simd = workers.simd();
         let starts: Vec<Vec<Start>> = workers
@@ -96,15 +121,16 @@ impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
             *sum += starts.len();
             Some(*sum)
         }));
-        let mut follower = lock(&self.followers.each[index]);
-        let follower = match &mut *follower {
-            Some(follower) => follower,
-            none => {
-                let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
-                none.insert(Follower::new(device, densities, propagation, rng_seed, plan)?)
-            }
-        };
-        let halves = follower.make(device, &starts.concat())?;
+        let starts = starts.concat();
+        let halves = hands[device].work(
+            &queues[device],
+            queue,
+            |queue| Stored::new(queue, densities),
+            |queue, stored| {
+                Follower::new(queue, stored, densities, propagation, rng_seed, plans[device])
+            },
+            |queue, follower| follower.make(queue, &starts),
+        )?;
         let first = samples.start;
         Ok(self.threads.filled(samples, |samples, collector| {
             let before = firsts[((samples.start - first) / block) as usize];
@@ -123,17 +149,13 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.followers.plans.is_empty() {
-            self.threads.block
-        } else {
-            self.followers.per_launch()
-        }
+        if self.followers.plans.is_empty() { self.threads.block } else { self.followers.per_launch }
     }
 
     fn at_once(&self) -> u64 {
         match self.followers.plans.len() as u64 {
             0 => self.threads.at_once(),
-            n => self.followers.per_launch().saturating_mul(2 * n),
+            n => self.followers.per_launch.saturating_mul(LAUNCHES_OF_DEVICE * n),
         }
     }
 
@@ -147,8 +169,8 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
             queues,
             service,
             units,
-            self.followers.per_launch(),
-            |[index, _], samples| self.on_device(index, samples),
+            self.followers.per_launch,
+            |place, samples| self.on_device(place, samples),
             |samples| self.threads.made(samples),
             self.progress(),
         )

@@ -3,6 +3,7 @@
 mod devices;
 mod followers;
 mod handing;
+mod hands;
 mod judging;
 mod rounds;
 mod select;

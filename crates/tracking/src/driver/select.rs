@@ -57,6 +57,7 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
         let threads = Threads::new(tracking, on.workers, progress, BLOCK, all.clone(), new);
         let crew = Crew { threads, followers: &followers };
         let Collected { collectors, shares } = rounds::among_processes(crew, on.comm, each)?;
+        followers.end();
         return Ok(Selected { collectors, attempts: all.end, kept: None, shares });
     };
     progress.start("tracking", select);
@@ -105,7 +106,9 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
         }
         attempts = end;
     }
-    Ok(Selected { collectors, attempts, kept: Some(kept), shares: followers.shares() })
+    let shares = followers.shares();
+    followers.end();
+    Ok(Selected { collectors, attempts, kept: Some(kept), shares })
 }
 
 /// Streamlines of the next round, `largest` at most, where so many are still wanted, and of `made` so many

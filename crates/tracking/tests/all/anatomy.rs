@@ -231,7 +231,10 @@ fn threads_and_registers_change_no_streamline() {
 
 #[test]
 fn devices_make_the_streamlines_of_threads() {
-    let Some(devices) = devices(&[DeviceOptions::default(); 2]) else { return };
+    // Memory for all at once on each of two; for some fifty of each of two launches beside the densities.
+    let small = DeviceOptions { memory_limit: Some(3_800_000), ..DeviceOptions::default() };
+    let Some(two) = devices(&[DeviceOptions::default(); 2]) else { return };
+    let Some(one) = devices(&[small]) else { return };
     let (tissues, field) = (tissues(fringed), straight());
     let seeds = [seed([15.0, 15.2, 7.3]), seed([12.0, 14.0, 6.0]), seed([5.0, 15.0, 7.0])];
     let plain = PLAIN(&tissues);
@@ -252,7 +255,10 @@ fn devices_make_the_streamlines_of_threads() {
             };
             let expected = of(&[]);
             assert!(expected.iter().filter(|line| line.kept).count() > 30, "too little to see");
-            assert!(of(&devices) == expected, "{propagation:?}, {anatomy:?}");
+            for devices in [&two, &one] {
+                let n = devices.len();
+                assert!(of(devices) == expected, "{propagation:?}, {anatomy:?}, {n} devices");
+            }
             assert_eq!(warnings.all(), Vec::<String>::new());
         }
     }

@@ -4,9 +4,10 @@
 use fimbria_compute::device::{Device, DeviceOptions};
 use fimbria_compute::{Backend, Interrupted, Silent, Workers};
 use fimbria_testing::Call;
-use fimbria_tracking::{Deal, Propagation, Rules, Space, Tally, Tracking, track_on};
+use fimbria_tracking::{Attempts, Deal, Propagation, Rules, Space, Tally, Tracking, track_on};
 
 use crate::bend::{field, seeds};
+use crate::densities::{ALONG_X, ARCS, best, densities, seed, tracked_on};
 
 /// Seconds that each kernel takes.
 const KERNEL_SECONDS: f64 = 0.1;
@@ -46,23 +47,50 @@ fn what_a_launch_made_is_fetched_while_a_kernel_is_at_the_next() {
     else {
         return;
     };
-    let launches: Vec<&Call> = calls.iter().filter(|call| call.what == "launch").collect();
-    let tracked = launches.iter().filter(|launch| launch.of == "track").count();
+    let tracked = calls.iter().filter(|call| call.what == "launch" && call.of == "track").count();
     assert_eq!(tracked as u64, LAUNCHES, "{calls:?}");
-    // Downloads wait for what is queued before them: one that is done while the other stream's kernel is not even
-    // half done is beside it.
-    let beside = |launch: &&&Call| {
+    assert!(fetches_beside_kernels(&calls), "nothing was fetched: {calls:?}");
+    // The samples are on the card once, whatever the queue.
+    let largest = |call: &&Call| call.what == "upload" && call.of == largest_upload(&calls);
+    assert_eq!(calls.iter().filter(largest).count(), 1, "{calls:?}");
+}
+
+/// Arcs through densities that go along x everywhere, in launches that a small memory has room for.
+fn follow(device: &Device) {
+    let workers = best();
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds: Vec<_> = (0..30).map(|x| seed([x as f32, 15.0, 7.0])).collect();
+    let (on, each) = (Backend::new(&workers, std::slice::from_ref(device)), Attempts::PerSeed(10));
+    tracked_on(on, &Silent, None, &field, &ARCS, &seeds, each);
+}
+
+#[test]
+fn points_of_a_launch_through_densities_are_fetched_while_a_kernel_is_at_the_next() {
+    // Twice some fifty streamlines beside the densities.
+    let options = DeviceOptions { memory_limit: Some(3_800_000), ..DeviceOptions::default() };
+    let name = "densities-in-flight";
+    let Some(calls) = fimbria_testing::asked(name, "none", KERNEL_SECONDS, &options, follow) else {
+        return;
+    };
+    let followed = calls.iter().filter(|call| call.what == "launch" && call.of == "follow").count();
+    assert!(followed >= 4, "{calls:?}");
+    assert!(fetches_beside_kernels(&calls), "nothing was fetched: {calls:?}");
+    // The densities are on the card once, whatever the queue.
+    let largest = |call: &&Call| call.what == "upload" && call.of == largest_upload(&calls);
+    assert_eq!(calls.iter().filter(largest).count(), 1, "{calls:?}");
+}
+
+/// Whether something was fetched from the card while a kernel ran. Downloads wait for what is queued before them:
+/// one that is done while the other stream's kernel is not even half done is beside it.
+fn fetches_beside_kernels(calls: &[Call]) -> bool {
+    calls.iter().filter(|call| call.what == "launch").any(|launch| {
         calls.iter().any(|call| {
             call.what == "download"
                 && call.stream != launch.stream
                 && call.ended > launch.began
                 && call.ended < launch.began + KERNEL_SECONDS / 2.0
         })
-    };
-    assert!(launches.iter().filter(beside).count() > 0, "nothing was fetched: {calls:?}");
-    // The samples are on the card once, whatever the queue.
-    let largest = |call: &&Call| call.what == "upload" && call.of == largest_upload(&calls);
-    assert_eq!(calls.iter().filter(largest).count(), 1, "{calls:?}");
+    })
 }
 
 /// Bytes of the largest upload.
