@@ -72,10 +72,12 @@ def told(log):
     and the megabytes up and down of the whole command."""
     calls = [line.split() for line in log.read_text().splitlines()]
     begun = next(float(at) for at, _, what, *_ in calls if what == "launch")
-    ended = max(float(at) + float(took) for at, _, what, _, took, _ in calls if what == "download")
+    # A download is waited for by the synchronization that follows it.
+    last = max(i for i, (_, _, what, *_) in enumerate(calls) if what == "download")
+    ended = next(float(at) + float(took) for at, _, what, _, took, _ in calls[last:] if what == "synchronize")
     within = [(what, float(took)) for at, _, what, _, took, _ in calls if begun <= float(at) <= ended]
     launches = sum(what == "launch" for what, _ in within)
-    waits = sum(what in ("synchronize", "download") for what, _ in within)
+    waits = sum(what == "synchronize" for what, _ in within)
     copies = sum(took for what, took in within if what != "launch")
     moved = [sum(int(size) for _, _, what, size, *_ in calls if what == way) / 1e6 for way in ("upload", "download")]
     return launches, waits, ended - begun, copies, moved

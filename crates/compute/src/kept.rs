@@ -22,6 +22,9 @@ impl<'a, A> Kept<'a, A> {
 
     /// Does `work` with arrays for a device, of which `queue` is a queue. `make` makes them where none are left; it is
     /// told for how many chunks they are, should all of them go to devices and each have its share.
+    ///
+    /// # Panics
+    /// Where `queue` is of another device.
     pub fn with<R>(
         &self,
         queue: &Device,
@@ -29,9 +32,8 @@ impl<'a, A> Kept<'a, A> {
         work: impl FnOnce(&mut A) -> R,
     ) -> R {
         let mut all = self.devices.iter().zip(&self.of_devices);
-        let Some((device, kept)) = all.find(|(device, _)| queue.is_queue_of(device)) else {
-            return work(&mut make(queue, 1));
-        };
+        let (device, kept) =
+            all.find(|(device, _)| queue.is_queue_of(device)).expect("a queue of these devices");
         let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
         // The other chunk's thread need not wait while this is made.
         let before = kept().pop();

@@ -107,10 +107,11 @@ With --plan, for each of three sizes, the time of 20 iterations of SBB as predic
   `mpirun --bind-to none -n 2 fimbria bench life --plan --threads 1` (a build with MPI) measures two
   processes of one thread.
   Then the time on 1, 2, 4 … --machines: of it sums over them, by --network or as measured under
-  mpirun on several. Then that on 1, 2, 4 and 8 cards in a machine: of --card, of which products are
-  taken to attain half of the memory's bandwidth, and such as the first device here, whose gradient
-  is timed in a problem of an eighth of the size. Of it products, transfers of weights and sums with
-  two waits of 20 µs a product, and what the host does. Nothing of this was measured there.";
+  mpirun on several. Then that on 1, 2, 4 and 8 cards in a machine as --card says, of which products
+  are taken to attain half of the memory's bandwidth: of it products, transfers of weights and sums
+  with two waits of 20 µs a product, and what the host does. Then on a card such as the first device
+  here, whose gradient, transfers in it, is timed in a problem of an eighth of the size. Nothing of
+  several machines or cards was measured.";
 
 impl SharedBenchmark for BenchLife {
     /// Only plans share their work among processes.

@@ -57,12 +57,12 @@ pub(super) fn report(
     let workers = on.workers;
     let machines_here = world.comm().of_each(world.comm().local_rank() as u64);
     let machines_here = machines_here.into_iter().filter(|&rank| rank == 0).count();
-    elsewhere.check(machines_here)?;
     let is_first = world.comm().rank() == 0;
     let say = |text: &str| if is_first { console.print(text) } else { Ok(()) };
     let threads = counted(workers.threads());
     say(&format!("{} processes of {threads}\n", world.comm().size()))?;
     let (link, exchange) = fastest_link(world, size.streamlines, &say)?;
+    let network = elsewhere.network(machines_here, link)?;
     let comm = world.comm();
     comm.barrier();
     let mut model = Model { attained: Attained::by(workers), link, factor: 1.0 };
@@ -107,11 +107,16 @@ pub(super) fn report(
     comm.barrier();
     let Some(mut largest) = largest.filter(|_| is_first) else { return Ok(()) };
     largest.work.scale(comm.size() as f64);
-    let machine = recommend(&largest, model, exchange, console)?;
-    let fleet = Fleet { machine, trial: &largest, machines_here, link };
-    fleet.report(elsewhere, console)?;
+    // What was measured from machine to machine says nothing of processes of one.
+    let within = Link { latency: 0.0, per_byte: 0.0, processes: 1 };
+    let link = if machines_here > 1 { within } else { link };
+    let machine = recommend(&largest, Model { link, ..model }, exchange, console)?;
+    if let Some(network) = network {
+        let fleet = Fleet { machine: &machine, trial: &largest, network };
+        fleet.report(elsewhere.machines, console)?;
+    }
     let cards = Cards::found(elsewhere, size.part(CALIBRATION), atoms, on, console)?;
-    cards.iter().try_for_each(|cards| cards.report(&largest, fleet.memory(), console))
+    Cards::report(&cards, &largest, machine.model.attained.memory(), console)
 }
 
 /// A problem, and how long it took.

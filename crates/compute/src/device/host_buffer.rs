@@ -1,42 +1,35 @@
 //! Memory of the host that a device copies from and to by itself.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 
 use super::Device;
 
+/// What is locked: whole pages, so that no other block has a part of one. Where the system's are larger, two
+/// blocks may share one of its pages, and a runtime may refuse the second.
 const PAGE: usize = 4096;
 
 /// How often numbers that are locked go to or from the device at least. To lock a page takes about as long as the driver's
 /// copy of it, which is four to ten times that of the device: one use gains nothing, two do.
 const USES_WORTH_LOCKING: usize = 2;
 
-/// What is locked: whole pages, so that no other block has a part of one. Where the system's are larger, two
-/// blocks may share one of its pages, and a runtime may refuse the second.
-#[derive(Clone, Copy)]
-#[repr(C, align(4096))]
-struct Page([u8; PAGE]);
-
-// SAFETY: zeros are bytes like others.
-unsafe impl Zeroable for Page {}
-// SAFETY: bytes of any value, as many as the alignment, so that there is no padding.
-unsafe impl Pod for Page {}
-
 /// Numbers in memory of the host, kept from one use to the next.
 ///
 /// For [many uses](Self::for_uses) their pages are locked in place for the device, so that it copies from and to them by
 /// itself. From other memory the driver copies first to pages of its own, with the calling thread. Where the
-/// runtime locks none, or refuses (the system may limit what a process locks), they are as other memory.
+/// runtime locks none, or refuses, they are as other memory.
 #[derive(Default)]
 pub struct HostBuffer {
-    pages: Vec<Page>,
+    /// Whole pages, and room to begin at one.
+    block: Vec<u8>,
+    /// Of these pages.
+    bytes: usize,
     device: Option<Device>,
     is_locked: bool,
 }
 
 impl std::fmt::Debug for HostBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (bytes, device, is_locked) =
-            (size_of_val(&self.pages[..]), &self.device, self.is_locked);
+        let Self { block: _, bytes, device, is_locked } = self;
         write!(f, "HostBuffer({bytes} bytes for {device:?}, locked: {is_locked})")
     }
 }
@@ -50,7 +43,7 @@ impl HostBuffer {
     /// Empty, for so many copies from or to a device, by any of its queues: locked where there are enough to pay for it.
     pub fn for_uses(device: &Device, uses: usize) -> Self {
         let device = (uses >= USES_WORTH_LOCKING).then(|| device.clone());
-        Self { pages: Vec::new(), device, is_locked: false }
+        Self { block: Vec::new(), bytes: 0, device, is_locked: false }
     }
 
     /// True where its pages are locked.
@@ -62,15 +55,18 @@ impl HostBuffer {
     /// before are kept.
     pub fn with_len<T: Pod>(&mut self, len: usize) -> &mut [T] {
         let bytes = len * size_of::<T>();
-        let n_pages = bytes.div_ceil(PAGE);
-        if n_pages > self.pages.len() {
+        if bytes > self.bytes {
             // Both at once would take twice the memory.
             self.give_back();
-            self.pages = fimbria_memory::zeros(n_pages);
+            self.bytes = bytes.next_multiple_of(PAGE);
+            self.block = fimbria_memory::zeros(self.bytes + PAGE);
             self.lock();
         }
-        let all: &mut [u8] = bytemuck::cast_slice_mut(&mut self.pages);
-        bytemuck::cast_slice_mut(&mut all[..bytes])
+        if bytes == 0 {
+            return &mut [];
+        }
+        let start = self.start();
+        bytemuck::cast_slice_mut(&mut self.block[start..start + bytes])
     }
 
     /// The first `len` numbers.
@@ -78,8 +74,12 @@ impl HostBuffer {
     /// # Panics
     /// Where [`with_len`](Self::with_len) never made as many.
     pub fn first<T: Pod>(&self, len: usize) -> &[T] {
-        let all: &[u8] = bytemuck::cast_slice(&self.pages);
-        bytemuck::cast_slice(&all[..len * size_of::<T>()])
+        let bytes = len * size_of::<T>();
+        assert!(bytes <= self.bytes, "{bytes} bytes of {}", self.bytes);
+        if bytes == 0 {
+            return &[];
+        }
+        bytemuck::cast_slice(&self.block[self.start()..self.start() + bytes])
     }
 
     /// Several arrays, one behind the other, as [`with_len`](Self::with_len).
@@ -92,24 +92,37 @@ impl HostBuffer {
         })
     }
 
+    /// Where the first page begins.
+    fn start(&self) -> usize {
+        self.block.as_ptr().align_offset(PAGE)
+    }
+
+    fn pages(&mut self) -> *mut u8 {
+        let start = self.start();
+        self.block[start..].as_mut_ptr()
+    }
+
     fn lock(&mut self) {
-        if let Some(device) = &self.device {
-            let bytes = size_of_val(&self.pages[..]);
-            let start = self.pages.as_mut_ptr().cast();
-            // SAFETY: `pages` keeps its memory until `give_back` has unlocked it: nobody else can make it grow.
-            self.is_locked = unsafe { device.runtime().lock(start, bytes) };
+        if let Some(device) = self.device.clone() {
+            // SAFETY: `block` keeps its memory until `give_back` has unlocked it: nobody else can make it grow.
+            self.is_locked = unsafe { device.runtime().lock(self.pages(), self.bytes) };
         }
     }
 
     fn give_back(&mut self) {
         if self.is_locked
-            && let Some(device) = &self.device
+            && let Some(device) = self.device.clone()
         {
             // SAFETY: `lock` locked this very memory.
-            unsafe { device.runtime().unlock(self.pages.as_mut_ptr().cast()) };
+            let is_free = unsafe { device.runtime().unlock(self.pages()) };
+            if !is_free {
+                // The driver still takes these addresses for the pages that it locked: nothing else may come to
+                // lie there, or a copy would go to the wrong memory.
+                std::mem::forget(std::mem::take(&mut self.block));
+            }
         }
-        self.is_locked = false;
-        self.pages = Vec::new();
+        (self.is_locked, self.bytes) = (false, 0);
+        self.block = Vec::new();
     }
 }
 

@@ -199,9 +199,9 @@ impl Runtime for Metered {
         self.uploading(|| unsafe { self.runtime.lock(memory, bytes) })
     }
 
-    unsafe fn unlock(&self, memory: *mut u8) {
+    unsafe fn unlock(&self, memory: *mut u8) -> bool {
         // SAFETY: the caller's promise.
-        self.uploading(|| unsafe { self.runtime.unlock(memory) });
+        self.uploading(|| unsafe { self.runtime.unlock(memory) })
     }
 
     fn prelude(&self) -> &'static str {

@@ -46,11 +46,14 @@ pub(crate) trait Runtime: Send + Sync {
         false
     }
 
-    /// Undoes that.
+    /// Undoes that; false where the runtime refuses, as one of a device that is lost does: then the memory must
+    /// never be used for anything else.
     ///
     /// # Safety
     /// [`lock`](Self::lock) returned true for this memory, and nothing unlocked it since.
-    unsafe fn unlock(&self, _memory: *mut u8) {}
+    unsafe fn unlock(&self, _memory: *mut u8) -> bool {
+        true
+    }
 
     /// What stands before every kernel text.
     fn prelude(&self) -> &'static str;

@@ -1,7 +1,8 @@
 //! Memory of the host that is locked for a card, by the log of one that does nothing.
 #![cfg(target_os = "linux")]
 
-use fimbria_compute::device::{Device, DeviceOptions, HostBuffer};
+use fimbria_compute::device::{Device, DeviceOptions, DeviceSpace, HostBuffer};
+use fimbria_compute::operator::VectorSpace as _;
 use fimbria_testing::Call;
 
 fn asked(name: &str, fault: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
@@ -99,4 +100,24 @@ fn a_metered_device_locks_as_others_do() {
     let Some(calls) = calls else { return };
     assert_eq!(of_copies(&calls, "upload"), [true], "{calls:?}");
     assert_eq!(of_locks(&calls), ["lock 8192", "unlock 8192"], "{calls:?}");
+}
+
+/// The driver keeps what was locked for a card that is lost: what came to lie there would be taken for it.
+#[test]
+fn memory_that_a_lost_card_keeps_is_never_used_again() {
+    let lost = |device: &Device| {
+        // So much that the system has it back where it is freed, and gives the same addresses next.
+        const LEN: usize = 4 << 20;
+        let mut host = HostBuffer::for_uses(device, 2);
+        let before = host.with_len::<f32>(LEN).as_ptr().addr();
+        let space = DeviceSpace::new(device, 8).unwrap();
+        let mut x = space.zeros().unwrap();
+        drop(space.scale(2.0, &mut x));
+        assert!(space.download(&x, &mut [0.0; 8]).unwrap_err().is_lost());
+        drop(host);
+        let after = HostBuffer::plain().with_len::<f32>(LEN).as_ptr().addr();
+        assert_ne!(before, after);
+    };
+    let Some(calls) = asked("lost-locked", "address:1", lost) else { return };
+    assert_eq!(of_locks(&calls), [format!("lock {}", 16 << 20)], "{calls:?}");
 }

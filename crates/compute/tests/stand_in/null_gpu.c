@@ -298,6 +298,8 @@ int cuMemHostRegister_v2(void *memory_, size_t bytes, unsigned flags) {
 }
 int cuMemHostUnregister(void *memory_) {
     double began = now();
+    /* A card that is lost keeps what it locked. */
+    if (state()) return state();
     int place = place_of(memory_, 1);
     if (place < 0 || locked[place].start != (const char *)memory_) return NOT_LOCKED;
     pthread_mutex_lock(&lock);
@@ -305,7 +307,7 @@ int cuMemHostUnregister(void *memory_) {
     locked[place].bytes = 0;
     pthread_mutex_unlock(&lock);
     note(0, "unlock", 0, bytes, began);
-    return state();
+    return 0;
 }
 
 /* It has been done when this returns, as of pageable memory on a card. `host` is the end that is the host's; null

@@ -73,11 +73,11 @@ impl DeviceVoxelFit for Problem {
         bytes
     }
 
-    /// The linear fit and the maps are the device's, the constraints in between the processor's.
     fn moved(&self) -> Moved {
         Moved { inputs: self.copied_len(1) == 0, rows: true }
     }
 
+    /// The linear fit and the maps are the device's, the constraints in between the processor's.
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         let Tile { stride, inputs, rows, raised, scratch, .. } = tile;
         let fit = DeviceFit::new(device, &self.linear, stride)?;

@@ -138,7 +138,7 @@ fn a_single_chunk_locks_nothing() {
     assert_eq!((count(&calls, "lock"), count(&calls, "launch")), (0, 2), "{calls:?}");
 }
 
-/// As where the system limits what a process locks. That numbers arrive is tested in `compute`.
+/// As where the driver refuses. That numbers arrive is tested in `compute`.
 #[test]
 fn a_fit_goes_on_where_some_or_all_memory_cannot_be_locked() {
     let twice = |series: &Series, on: &Backend<'_>| {

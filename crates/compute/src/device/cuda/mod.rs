@@ -232,16 +232,17 @@ impl Runtime for Cuda {
             return false;
         };
         let Ok(_entered) = self.enter() else { return false };
-        // SAFETY: the caller's promise. For this context alone, and not to be seen by kernels.
+        // SAFETY: the caller's promise. Without flags: kernels need not see it, and that every context has it, as
+        // with unified addresses, does no harm.
         unsafe { register(memory.cast(), bytes, 0) == 0 }
     }
 
-    unsafe fn unlock(&self, memory: *mut u8) {
-        // A lost context refuses, and copies nothing any more.
-        if let (Some(unregister), Ok(_entered)) = (self.api.host_unregister, self.enter()) {
-            // SAFETY: the caller's promise.
-            unsafe { unregister(memory.cast()) };
-        }
+    unsafe fn unlock(&self, memory: *mut u8) -> bool {
+        let (Some(unregister), Ok(_entered)) = (self.api.host_unregister, self.enter()) else {
+            return false;
+        };
+        // SAFETY: the caller's promise.
+        unsafe { unregister(memory.cast()) == 0 }
     }
 
     fn prelude(&self) -> &'static str {
