@@ -13,8 +13,9 @@ use super::{NAME, Processor};
 use crate::figures::save;
 use crate::{Console, Failure};
 
-/// Particles, and seeds at most: the paper's.
+/// Particles, the paper's, or more: every seed has as many.
 const PARTICLES: u32 = 2000;
+/// Seeds at most.
 const SEEDS: usize = 1000;
 /// Paths that are drawn; more would hide one another.
 const DRAWN: usize = 16;
@@ -67,7 +68,7 @@ impl Paths {
 struct Apart {
     /// Points that both have.
     points: u64,
-    /// Paths that have not as many points in both.
+    /// Paths that have not as many points in both, or that one of them has not.
     other_lengths: u64,
     /// Sum over these points of squared distances, in voxels.
     squares: f64,
@@ -75,7 +76,8 @@ struct Apart {
 
 impl Apart {
     fn between(one: &Paths, other: &Paths) -> Self {
-        let mut apart = Self::default();
+        let missing = one.0.len().abs_diff(other.0.len()) as u64;
+        let mut apart = Self { other_lengths: missing, ..Self::default() };
         for (one, other) in one.0.iter().zip(&other.0) {
             let lengths = |halves: &Halves| halves.points.each_ref().map(Vec::len);
             apart.other_lengths += u64::from(lengths(one) != lengths(other));
@@ -234,6 +236,12 @@ mod tests {
         // 0.5² + 2²; the last point of one path has none beside it.
         assert_eq!(apart, Apart { points: 4, other_lengths: 1, squares: 4.25 });
         assert_eq!(apart.mean_square(), 4.25 / 4.0);
+        // A path that one tracker has lost is no path in common.
+        let [all, lost] = [2, 1].map(|n| Paths((0..n).map(|_| path(&[[3.0; 3]], &[])).collect()));
+        for [one, other] in [[&all, &lost], [&lost, &all]] {
+            let apart = Apart::between(one, other);
+            assert_eq!(apart, Apart { points: 1, other_lengths: 1, squares: 0.0 });
+        }
         assert_eq!([0.0, 1.04e-11].map(power), ["0", "1.0e-11"]);
     }
 

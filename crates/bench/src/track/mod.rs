@@ -82,9 +82,9 @@ Outputs, on standard output, three tables:
      streamlines, and a lane whose particle has ended takes the next at once, so that there are
      no steps to choose.
   With --figures, before the third, but not with --devices-only:
-  4  how far the points of 2000 paths are apart, in voxels, by the plain tracker and by the others,
-     with the same random numbers (in place of Figure 4.7: there probtrackx2 and oclptx without
-     any). `other lengths` are paths that end elsewhere
+  4  how far the points of 2000 paths or more are apart, in voxels, by the plain tracker and by the
+     others, with the same random numbers (in place of Figure 4.7: there probtrackx2 and oclptx
+     without any). `other lengths` are paths that end elsewhere, or are missing
   5  how even random integers are over their range (Figure 4.11): 100 states, 100,000 draws of
      each, by the paper's generator and by fimbria's. `expected` and `SD` are of draws in a part
      of the range and of chi2, by chance

@@ -66,12 +66,14 @@ impl Histogram {
 
 /// Integers of fimbria's generator: two of each four words.
 fn philox(state: u64, draws: u32) -> impl Iterator<Item = u64> {
+    (0..draws.div_ceil(2)).flat_map(move |item| two(state, item)).take(draws as usize)
+}
+
+/// Those of an item.
+fn two(state: u64, item: u32) -> [u64; 2] {
     let joined = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-    let four = move |item: u32| {
-        let [a, b, c, d] = Philox::new(state).at(u64::from(item), 0);
-        [joined(a, b), joined(c, d)]
-    };
-    (0..draws.div_ceil(2)).flat_map(four).take(draws as usize)
+    let [a, b, c, d] = Philox::new(state).at(u64::from(item), 0);
+    [joined(a, b), joined(c, d)]
 }
 
 /// Of each register of the paper's generator its length k, its tap q, and s, by how many bits it
@@ -83,11 +85,18 @@ const REGISTERS: [[u32; 3]; 5] = [[63, 1, 10], [55, 24, 5], [52, 3, 29], [47, 5,
 struct Lfsr258([u64; 5]);
 
 impl Lfsr258 {
-    /// Registers with random bits. The first k, which decide, must not all be zero.
+    /// Registers with random bits.
     fn new(state: u64) -> Self {
-        let mut bits = philox(state, 5);
-        Self(REGISTERS.map(|[k, ..]| bits.next().unwrap_or(u64::MAX).max(1 << (64 - k))))
+        let [[a, b], [c, d], [e, _]] = [0, 1, 2].map(|item| two(state, item));
+        let [v, w, x, y, z] = REGISTERS.map(|[k, ..]| k);
+        Self([begun(a, v), begun(b, w), begun(c, x), begun(d, y), begun(e, z)])
     }
+}
+
+/// A register of length `k` that begins with `bits`. The first k, which decide, must not all be zero: then the last
+/// of them is one.
+fn begun(bits: u64, k: u32) -> u64 {
+    bits.max(1 << (64 - k))
 }
 
 impl Iterator for Lfsr258 {
@@ -278,9 +287,16 @@ mod tests {
 
     #[test]
     fn no_register_begins_with_nothing_but_zeros() {
-        for state in 0..100 {
-            for (z, [k, ..]) in Lfsr258::new(state).0.into_iter().zip(REGISTERS) {
-                assert!(z >> (64 - k) > 0, "{state}");
+        for [k, ..] in REGISTERS {
+            let last_of_k = 1 << (64 - k);
+            for (bits, begins) in [
+                (0, last_of_k),
+                (last_of_k - 1, last_of_k),
+                (last_of_k, last_of_k),
+                (last_of_k + 1, last_of_k + 1),
+                (u64::MAX, u64::MAX),
+            ] {
+                assert_eq!(begun(bits, k), begins, "{k}");
             }
         }
     }

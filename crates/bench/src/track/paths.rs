@@ -69,7 +69,7 @@ pub(super) fn table(
                 particles.to_string(),
                 digits(found.all.points as f64 / f64::from(particles)),
                 counts.iter().filter(|&&count| count > 0).count().to_string(),
-                percent(found.in_common()),
+                found.in_common().map_or("-".to_owned(), percent),
                 circle.described(subject.space.grid().dims.map(|n| n as f32)),
             ])?;
             if starts == CENTRES {
@@ -106,9 +106,10 @@ impl Reached<'_> {
         }
     }
 
-    /// The share of a particle's voxels that another one from the same voxel visits, too.
-    fn in_common(&self) -> f64 {
-        self.shared as f64 / self.visited as f64
+    /// The share of a particle's voxels that another one from the same voxel visits, too; none where no two
+    /// particles start in one.
+    fn in_common(&self) -> Option<f64> {
+        (self.visited > 0).then(|| self.shared as f64 / self.visited as f64)
     }
 }
 
@@ -197,9 +198,10 @@ mod tests {
         let rows: BTreeSet<usize> =
             seeds.iter().map(|seed| 40 * (seed.pos[1].round() as usize + 30 * 5)).collect();
         let whole: Vec<usize> = rows.iter().flat_map(|row| *row..row + 40).collect();
-        assert_eq!((straight, alike, made), (whole.clone(), 1.0, 200));
+        assert_eq!((straight, alike, made), (whole.clone(), Some(1.0), 200));
         let (spread, alike, made) = reached(None);
-        assert!(spread.len() > whole.len() && alike < 0.9, "{} {alike}", spread.len());
+        let few = alike.is_some_and(|alike| alike < 0.9);
+        assert!(spread.len() > whole.len() && few, "{} {alike:?}", spread.len());
         assert_eq!(made, 200);
     }
 
@@ -225,7 +227,18 @@ mod tests {
         found.add(3, [1, 2, 3, 1].into_iter());
         found.add(2, [1, 0, 0, 0, 2].into_iter());
         assert_eq!((found.visited, found.shared), (visited, shared));
-        assert_eq!(found.in_common(), 10.0 / 17.0);
+        assert_eq!(found.in_common(), Some(10.0 / 17.0));
+    }
+
+    #[test]
+    fn a_single_particle_has_none_to_be_like() {
+        let (folder, console) = (tempfile::tempdir().unwrap(), Kept::default());
+        let workers = Workers::new(1).unwrap();
+        table(&fan(&workers), 1, &workers, folder.path(), &console).unwrap();
+        for starts in [CENTRES, ANYWHERE] {
+            let row = console.row(&format!("{:<17}  {starts:<13}", "none"));
+            assert_eq!((row[0].as_str(), row[3].as_str()), ("1", "-"), "{starts}");
+        }
     }
 
     #[test]

@@ -20,8 +20,9 @@ use crate::needs::{Needs, Points};
 use crate::sample::Collect;
 use crate::tracking::{Tracking, jittered};
 
-/// Launches that each device gets at least, where there are samples for them: with fewer, one of several that is
-/// slower keeps the others waiting for its last, and a single one has none in hand while the last is stored.
+/// Launches that each device gets at least, where there are samples for them; where streamlines are made round by round
+/// until enough are kept, of each round: with fewer, one of several that is slower keeps the others waiting for its last,
+/// and a single one has none in hand while the last is stored.
 pub(super) const LAUNCHES_OF_DEVICE: u64 = 4;
 
 /// Samples that fill a large card: fewer make no launch for the sake of having two in hand.

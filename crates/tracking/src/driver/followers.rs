@@ -20,18 +20,24 @@ use crate::sample::Collect;
 /// Streamlines of a launch at most: two of them fill a large device.
 const LAUNCH: u64 = 1 << 15;
 
-/// Streamlines that are worth a launch on one of several devices.
+/// Streamlines that are worth a launch on one of several devices: one that is slower would keep the others waiting
+/// for its last.
 const WORTH_ONE: u64 = 256;
 
-/// Devices that follow densities, which they keep from round to round. Each has two launches in hand, with a host
-/// thread and a queue for each: the points of one are fetched and taken while the other is made.
+/// Streamlines that are worth a launch where there is one device: two in hand have together as many as the largest
+/// launch.
+const WORTH_ONE_ALONE: u64 = LAUNCH / 2;
+
+/// Devices that follow densities, which they keep from round to round. Each has two launches in hand where a round
+/// has streamlines for them, with a host thread and a queue for each: the points of one are fetched and taken while
+/// the other is made.
 pub(super) struct Followers {
     /// Of each device.
     queues: Vec<Vec<Device>>,
     plans: Vec<DensityPlan>,
     hands: Vec<Hand<Stored, Follower>>,
-    /// Streamlines that all of them have memory for.
-    per_launch: u64,
+    /// Streamlines of a launch at most, which all of them have memory for.
+    most: u64,
     service: Service,
     /// Devices that were given, those that are not used too.
     given: usize,
@@ -68,14 +74,10 @@ impl Followers {
                 )),
             }
         }
-        let fits = plans.iter().map(|plan| plan.per_launch).min().unwrap_or(1).min(LAUNCH);
-        // Of several devices one that is slower would keep the others waiting for its last.
-        let least = if plans.len() > 1 { WORTH_ONE } else { LAUNCH };
-        let n_launches = LAUNCHES_OF_DEVICE * plans.len().max(1) as u64;
-        let for_each = tracking.total().div_ceil(n_launches).max(least);
+        let fits = plans.iter().map(|plan| plan.per_launch).min().unwrap_or(1);
         Self {
             hands: queues.iter().map(|queues: &Vec<_>| Hand::new(queues.len())).collect(),
-            per_launch: fits.min(for_each),
+            most: fits.min(LAUNCH),
             service: Service::of(numbers),
             given: devices.len(),
             queues,
@@ -93,6 +95,14 @@ impl Followers {
         drop(self.hands);
         self.queues.iter().flatten().for_each(Device::give_back);
     }
+}
+
+/// Streamlines of each launch, `most` of them at most, where so many are dealt to this number of `devices`: as
+/// many launches as [`LAUNCHES_OF_DEVICE`] says, or fewer, each of which is worth one.
+fn of_a_launch(streamlines: u64, devices: u64, most: u64) -> u64 {
+    let worth_one = if devices > 1 { WORTH_ONE } else { WORTH_ONE_ALONE };
+    let launches = (streamlines / worth_one).clamp(1, LAUNCHES_OF_DEVICE * devices);
+    streamlines.div_ceil(launches).clamp(1, most)
 }
 
 /// Who makes the streamlines of a process.
@@ -149,13 +159,17 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.followers.plans.is_empty() { self.threads.block } else { self.followers.per_launch }
+        let Range { start, end } = self.all();
+        match self.followers.plans.len() as u64 {
+            0 => self.threads.block,
+            n => of_a_launch(end - start, n, self.followers.most),
+        }
     }
 
     fn at_once(&self) -> u64 {
         match self.followers.plans.len() as u64 {
             0 => self.threads.at_once(),
-            n => self.followers.per_launch.saturating_mul(LAUNCHES_OF_DEVICE * n),
+            n => self.unit().saturating_mul(LAUNCHES_OF_DEVICE * n),
         }
     }
 
@@ -169,7 +183,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
             queues,
             service,
             units,
-            self.followers.per_launch,
+            self.unit(),
             |place, samples| self.on_device(place, samples),
             |samples| self.threads.made(samples),
             self.progress(),
@@ -178,5 +192,32 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
 
     fn collected(self) -> Collected<C> {
         Collected { collectors: self.threads.collectors(), shares: self.followers.shares() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_device_gets_launches_of_a_round_that_is_worth_them() {
+        // How many launches there are of so many streamlines, for one device and for two.
+        for (streamlines, of_one, of_two) in [
+            (0, 0, 0),
+            (1, 1, 1),
+            (256, 1, 1),
+            (1024, 1, 4),
+            (2 * WORTH_ONE_ALONE - 1, 1, 8),
+            // The largest round of two threads, and of eight.
+            (2 * WORTH_ONE_ALONE, 2, 8),
+            (1 << 17, 4, 8),
+            (1 << 20, 32, 32),
+        ] {
+            for (devices, launches) in [(1, of_one), (2, of_two)] {
+                let unit = of_a_launch(streamlines, devices, LAUNCH);
+                assert_eq!(streamlines.div_ceil(unit), launches, "{streamlines} on {devices}");
+            }
+        }
+        assert_eq!(of_a_launch(1 << 17, 2, 1000), 1000);
     }
 }

@@ -1,6 +1,8 @@
 //! Streamlines through densities: closed forms, and the same ones whatever the threads.
 
 use fimbria_compute::comm::{Comm, Solo};
+use fimbria_compute::device::DeviceOptions;
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 use fimbria_streamlines::Streamlines;
@@ -9,6 +11,8 @@ use fimbria_tracking::{
     Anatomy, Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking,
     EndReason, Lines, Parcel, Rules, Sample, Seed, SeedChances, Space, track_densities,
 };
+
+use crate::several_devices::{Warnings, devices};
 
 /// A streamline, kept or not, in voxels.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +140,19 @@ pub(crate) fn tracked_on(
     seeds: &[Seed],
     attempts: Attempts,
 ) -> Vec<Line> {
+    shared_on(on, progress, anatomy, densities, propagation, seeds, attempts).0
+}
+
+/// The same, with how many were started, and by whom they were made.
+fn shared_on(
+    on: Backend<'_>,
+    progress: &dyn Progress,
+    anatomy: Option<Anatomy<'_>>,
+    densities: &Densities,
+    propagation: &DensityPropagation,
+    seeds: &[Seed],
+    attempts: Attempts,
+) -> (Vec<Line>, u64, Shares) {
     let space = Space::same(grid());
     let rules = Rules { least_length_mm: 5.0, ..Rules::default() };
     let tracking = DensityTracking {
@@ -151,12 +168,12 @@ pub(crate) fn tracked_on(
         rng_seed: 5,
     };
     let mut all = Vec::new();
-    track_densities(&tracking, on, progress, All::default, |block| {
+    let selected = track_densities(&tracking, on, progress, All::default, |block| {
         all.extend::<Vec<Line>>(block);
         Ok::<(), Interrupted>(())
     })
     .unwrap();
-    all
+    (all, selected.attempts, selected.shares)
 }
 
 pub(crate) fn best() -> Workers {
@@ -400,6 +417,29 @@ fn streamlines_are_the_same_for_any_threads_and_registers() {
             }
         }
     }
+}
+
+#[test]
+fn two_devices_share_each_round_until_enough_are_kept() {
+    let Some(two) = devices(&[DeviceOptions::default(); 2]) else { return };
+    // From end to end, so that all are kept: what is made is one round, the first and the largest that it may be.
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds: Vec<_> = (0..40).map(|i| seed([3.0 + 0.6 * i as f32, 12.3, 6.0])).collect();
+    let until = Attempts::UntilKept { select: 1024, at_most: 1_000_000 };
+    let (workers, warnings) = (best(), Warnings::default());
+    let of = |devices: &[_]| {
+        let on = Backend::new(&workers, devices);
+        shared_on(on, &warnings, None, &field, &MAXIMA, &seeds, until)
+    };
+    let (expected, attempts, _) = of(&[]);
+    assert_eq!(attempts, 1024, "more than a round");
+    let (made, attempts, shares) = of(&two);
+    assert_eq!((attempts, shares.cpu), (1024, 0));
+    assert!(made == expected);
+    // Each of their four queues takes a launch before any has made one.
+    assert!(shares.devices.iter().all(|share| *share > 0), "{shares:?}");
+    assert_eq!(shares.devices.iter().sum::<usize>(), 1024);
+    assert_eq!(warnings.all(), Vec::<String>::new());
 }
 
 #[test]
