@@ -3,14 +3,19 @@
 
 use std::f64::consts::TAU;
 
-use super::{Check, Comparison, Extent, normal_numbers};
+use super::{Check, Comparison, Extent, Outcome, normal_numbers};
 use crate::device::{Device, DeviceError};
 use crate::fft::{
-    Complex32, Complex64, DeviceFft, DeviceFftError, DeviceRealFft, Limits, kernel_sources,
+    Complex32, Complex64, DeviceFft, DeviceFftError, DeviceRealFft, Limits, sources_of_lines,
+    sources_of_passes,
 };
 
-pub(super) fn check() -> Check {
-    Check::new("Fourier transforms, there and back", kernel_sources(), compare)
+/// There and back.
+pub(super) fn checks() -> [Check; 2] {
+    [
+        Check::new("Fourier transforms by passes", sources_of_passes(), by_passes),
+        Check::new("Fourier transforms in the memory of groups", sources_of_lines(), by_lines),
+    ]
 }
 
 /// Every radix alone, products of them, and batches along each axis; [x, y, z] and the axes. By passes.
@@ -60,24 +65,76 @@ fn real_cases(extent: Extent) -> Vec<[usize; 3]> {
     cases
 }
 
-/// Errors as shares of what rounding may do.
-fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
-    let mut errors = Vec::new();
-    for (limits, cases) in [
-        (Limits::NONE, cases(extent)),
-        (Limits::of(device), cases_of_lines(extent)),
-        (Limits::SMALL, cases_of_small_groups()),
-    ] {
-        for (shape, axes) in cases {
-            errors.extend(sound(errors_of(device, shape, axes, limits))?);
-        }
+/// Every device has the kernels of passes.
+fn by_passes(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let mut found = Found::default();
+    for (shape, axes) in cases(extent) {
+        found.complex(device, shape, axes, Limits::NONE)?;
     }
     for shape in real_cases(extent) {
-        for limits in [Limits::of(device), Limits::NONE] {
-            errors.extend(sound(errors_of_real(device, shape, limits))?);
-        }
+        found.real(device, shape, Limits::NONE)?;
     }
-    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 1.0))
+    Ok(found.comparison())
+}
+
+/// A device may refuse lines. What passes did in their place proves nothing of them, unless it is wrong.
+fn by_lines(device: &Device, extent: Extent) -> Result<Outcome, DeviceError> {
+    let mut found = Found::default();
+    for (shape, axes) in cases_of_lines(extent) {
+        found.complex(device, shape, axes, Limits::of(device))?;
+    }
+    for (shape, axes) in cases_of_small_groups() {
+        found.complex(device, shape, axes, Limits::SMALL)?;
+    }
+    for shape in real_cases(extent) {
+        found.real(device, shape, Limits::of(device))?;
+    }
+    Ok(match found.comparison() {
+        comparison if comparison.passed() && found.is_refused => {
+            Outcome::NotRun("the device refuses lines in the memory of groups: passes do this")
+        }
+        comparison => comparison.into(),
+    })
+}
+
+/// What transforms came to.
+#[derive(Default)]
+struct Found {
+    /// As shares of what rounding may do.
+    errors: Vec<f64>,
+    /// Whether the device refused lines that fit in the memory of its groups.
+    is_refused: bool,
+}
+
+impl Found {
+    fn complex(
+        &mut self,
+        device: &Device,
+        shape: [usize; 3],
+        axes: &[usize],
+        limits: Limits,
+    ) -> Result<(), DeviceError> {
+        let fft = sound(DeviceFft::within(device, shape, axes, limits))?;
+        self.errors.extend(errors_of(&fft, device, axes)?);
+        self.is_refused |= fft.refusal().is_some();
+        Ok(())
+    }
+
+    fn real(
+        &mut self,
+        device: &Device,
+        shape: [usize; 3],
+        limits: Limits,
+    ) -> Result<(), DeviceError> {
+        let fft = sound(DeviceRealFft::within(device, shape, limits))?;
+        self.errors.extend(errors_of_real(&fft, device)?);
+        self.is_refused |= fft.refusal().is_some();
+        Ok(())
+    }
+
+    fn comparison(&self) -> Comparison {
+        Comparison::of_numbers(&vec![0.0; self.errors.len()], &self.errors, 1.0, 1.0)
+    }
 }
 
 /// Of what has a plan.
@@ -88,13 +145,9 @@ fn sound<T>(result: Result<T, DeviceFftError>) -> Result<T, DeviceError> {
     })
 }
 
-fn errors_of(
-    device: &Device,
-    shape: [usize; 3],
-    axes: &[usize],
-    limits: Limits,
-) -> Result<Vec<f64>, DeviceFftError> {
-    let fft = DeviceFft::within(device, shape, axes, limits)?;
+/// The transform of a volume along some axes, and the volume back from it.
+fn errors_of(fft: &DeviceFft, device: &Device, axes: &[usize]) -> Result<Vec<f64>, DeviceError> {
+    let shape = fft.shape();
     let input = numbers(fft.elements());
     let start: Vec<Complex64> = input.iter().map(|&x| widen(x)).collect();
     let exact = axes.iter().fold(start.clone(), |x, &axis| along(&x, shape, axis));
@@ -121,12 +174,8 @@ fn share(exact: &[Complex64], got: &[Complex32], bound: f64) -> Vec<f64> {
 }
 
 /// The half spectrum of a real volume, and the volume back from it.
-fn errors_of_real(
-    device: &Device,
-    shape: [usize; 3],
-    limits: Limits,
-) -> Result<Vec<f64>, DeviceFftError> {
-    let fft = DeviceRealFft::within(device, shape, limits)?;
+fn errors_of_real(fft: &DeviceRealFft, device: &Device) -> Result<Vec<f64>, DeviceError> {
+    let shape = fft.shape();
     let input = normal_numbers(9, fft.elements());
     let start: Vec<Complex64> = input.iter().map(|&x| Complex64::new(x.into(), 0.0)).collect();
     let whole = (0..3).fold(start.clone(), |x, axis| along(&x, shape, axis));

@@ -109,11 +109,24 @@ impl DeviceError {
     }
 
     /// True where a kernel was refused for what it is, so that another may be taken: its text, or what its groups
-    /// need.
+    /// need. Of memory and copies none are: they would be refused of another, too.
     pub fn is_of_one_kernel(&self) -> bool {
-        matches!(self, Self::Compile { .. } | Self::LocalMemory { .. } | Self::Runtime { .. })
+        match self {
+            Self::Compile { .. } => true,
+            Self::Runtime { call, .. } => OF_ONE_KERNEL.contains(call),
+            _ => false,
+        }
     }
 }
+
+/// The calls that make a kernel of a text that compiles, and that run it.
+const OF_ONE_KERNEL: [&str; 5] = [
+    "cuModuleLoadData",
+    "cuModuleGetFunction",
+    "cuLaunchKernel",
+    "clCreateKernel",
+    "clEnqueueNDRangeKernel",
+];
 
 /// Of how many bytes memory was short. A launch asks for none that it could tell.
 fn sizes(requested: u64, available: u64) -> String {
@@ -144,6 +157,18 @@ pub(crate) enum Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_kernel_is_taken_for_one_that_is_refused_alone() {
+        let refused = |call| {
+            let (device, detail) = ("a card".to_owned(), "no".to_owned());
+            DeviceError::Runtime { device, call, detail }.is_of_one_kernel()
+        };
+        assert!(refused("cuLaunchKernel") && refused("clCreateKernel"));
+        assert!(!refused("cuMemcpyHtoDAsync") && !refused("clCreateBuffer"));
+        let lost = DeviceError::Lost { device: String::new(), detail: "cuLaunchKernel".to_owned() };
+        assert!(!lost.is_of_one_kernel());
+    }
 
     #[test]
     fn of_a_long_log_the_errors_are_shown() {

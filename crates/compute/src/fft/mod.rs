@@ -19,7 +19,7 @@ mod real;
 mod volume;
 
 pub use device::{DeviceFft, DeviceFftError, DeviceRealFft, VolumeShape};
-pub(crate) use device::{Limits, kernel_sources};
+pub(crate) use device::{Limits, sources_of_lines, sources_of_passes};
 pub use float::Float;
 pub use lines::Fft1;
 pub use real::RealFft3;

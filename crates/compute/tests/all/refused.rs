@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use fimbria_compute::Workers;
+use fimbria_compute::check::{Extent, Outcome};
 use fimbria_compute::device::Device;
 use fimbria_compute::fft::{Complex32, DeviceFft, DeviceRealFft, Fft3, RealFft3};
 
@@ -28,37 +29,40 @@ fn transform(device: &Device) {
         DeviceFft::new(device, SHAPE, &[0, 1, 2]).unwrap(),
         DeviceRealFft::new(device, SHAPE).unwrap(),
     );
-    // All numbers are at most 1, of complex ones the size at most root 2.
-    let bound = 1.5 * fft.error_bound() * (fft.elements() as f64).sqrt();
+    // All numbers are at most 1, of complex ones the size at most root 2: `bound` is of the root of their sum of
+    // squares. Forward threads err as much as the device; back that is a share of the root of their number.
+    let size = (fft.elements() as f64).sqrt();
+    let bound = 1.5 * fft.error_bound() * size;
+    let [forward, back] = [2.0 * bound, 2.0 * bound / size];
     for _ in 0..2 {
         let mut expected = complex.clone();
         Fft3::<f32>::new(SHAPE).unwrap().forward(&workers, &mut expected);
         let mut there = device.upload(&complex).unwrap();
         fft.forward(&mut there).unwrap();
-        // Threads err as much.
-        let size = (complex.len() as f64).sqrt();
-        assert!(apart(&there.to_vec().unwrap(), &expected) < 2.0 * bound * size);
+        assert!(apart(&there.to_vec().unwrap(), &expected) < forward);
         fft.inverse(&mut there).unwrap();
-        assert!(apart(&there.to_vec().unwrap(), &complex) < 2.0 * bound);
+        assert!(apart(&there.to_vec().unwrap(), &complex) < back);
 
         let mut expected = vec![Complex32::default(); of_real.spectrum_elements()];
         RealFft3::<f32>::new(SHAPE).unwrap().forward(&workers, &real, &mut expected);
         let mut volume = device.upload(&real).unwrap();
         let mut spectrum = device.zeros(expected.len()).unwrap();
         of_real.forward(&volume, &mut spectrum).unwrap();
-        assert!(apart(&spectrum.to_vec().unwrap(), &expected) < 2.0 * bound * size);
+        assert!(apart(&spectrum.to_vec().unwrap(), &expected) < forward);
         volume.fill_zero().unwrap();
         of_real.inverse(&mut spectrum, &mut volume).unwrap();
-        let back = volume.to_vec().unwrap();
-        let worst = back.iter().zip(&real).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
-        assert!(f64::from(worst) < 2.0 * bound, "{worst}");
+        let worst = volume.to_vec().unwrap().iter().zip(&real).fold(0.0_f32, |m, (a, b)| {
+            assert!(a.is_finite());
+            m.max((a - b).abs())
+        });
+        assert!(f64::from(worst) < back, "{worst}");
     }
 }
 
-/// What the device was asked while it transformed: a line a call, with what and the kernel.
-fn asked(refused: &str) -> Option<Vec<String>> {
+/// What the device was asked during `work`: a line a call, with what and the kernel.
+fn asked(refused: &str, work: impl FnOnce(&Device)) -> Option<Vec<String>> {
     if fimbria_testing::is_child() {
-        transform(&fimbria_testing::opencl_device().expect("the device of the parent"));
+        work(&fimbria_testing::opencl_device().expect("the device of the parent"));
         return None;
     }
     let (_driver, path) = fimbria_testing::failing_opencl()?;
@@ -83,7 +87,7 @@ fn count(calls: &[String], call: &str) -> usize {
 
 #[test]
 fn lines_are_transformed_in_the_memory_of_groups() {
-    let Some(calls) = asked("") else { return };
+    let Some(calls) = asked("", transform) else { return };
     // Twice there and back along three axes, and along two after rows.
     assert_eq!(count(&calls, "launch fft_lines"), 4 * 3 + 4 * 2, "{calls:#?}");
     assert_eq!(count(&calls, "launch fft_of_rows"), 2);
@@ -93,7 +97,7 @@ fn lines_are_transformed_in_the_memory_of_groups() {
 
 #[test]
 fn lines_whose_kernel_is_not_made_go_by_passes() {
-    let Some(calls) = asked("kernel:fft_lines,kernel:rows_of_fft") else { return };
+    let Some(calls) = asked("kernel:fft_lines,kernel:rows_of_fft", transform) else { return };
     assert_eq!(count(&calls, "launch fft_lines") + count(&calls, "launch fft_of_rows"), 0);
     assert_eq!(count(&calls, "launch pair_rows"), 2);
     assert_eq!(count(&calls, "launch join_spectra"), 2);
@@ -102,8 +106,20 @@ fn lines_whose_kernel_is_not_made_go_by_passes() {
 }
 
 #[test]
+fn lines_whose_text_is_not_compiled_go_by_passes() {
+    let Some(calls) = asked("build:fft_lines,build:fft_of_rows", transform) else { return };
+    // Of each axis, of rows, and of the axes after rows.
+    assert_eq!(count(&calls, "refuse fft_lines"), 3 + 2, "{calls:#?}");
+    assert_eq!(count(&calls, "refuse fft_of_rows"), 1);
+    assert_eq!(count(&calls, "launch fft_lines") + count(&calls, "launch fft_of_rows"), 0);
+    assert_eq!(count(&calls, "launch pair_rows"), 2);
+    assert_eq!(count(&calls, "launch fft_pass"), 4 * (1 + 2 + 1) + 4 * (1 + 2 + 1));
+}
+
+#[test]
 fn lines_that_are_not_launched_go_by_passes_from_then_on() {
-    let Some(calls) = asked("launch:fft_lines,launch:rows_of_fft") else { return };
+    let refused = "launch:fft_lines,launch:rows_of_fft";
+    let Some(calls) = asked(refused, transform) else { return };
     // Of each axis once, and of rows back.
     assert_eq!(count(&calls, "refuse fft_lines"), 3 + 2, "{calls:#?}");
     assert_eq!(count(&calls, "refuse rows_of_fft"), 1);
@@ -115,4 +131,42 @@ fn lines_that_are_not_launched_go_by_passes_from_then_on() {
         4 * (1 + 2 + 1) + 4 * (2 + 1) + 1 + 2,
         "{calls:#?}"
     );
+}
+
+/// The check of passes compares; that of lines does, or says why not.
+fn check(device: &Device, lines_are_refused: bool) {
+    let outcome = |word: &str| {
+        let checks = fimbria_compute::checks();
+        let is_wanted = |name: &str| name.contains("Fourier") && name.contains(word);
+        let check = checks.iter().find(|check| is_wanted(check.name())).expect("the check");
+        let report = check.run(device, Extent::Toy).expect("passes do what lines do not");
+        assert!(report.passed(), "{report:?}");
+        report.outcome
+    };
+    assert!(matches!(outcome("by passes"), Outcome::Compared(_)));
+    let of_lines = outcome("memory of groups");
+    match of_lines {
+        Outcome::NotRun(why) => assert!(lines_are_refused && why.contains("passes"), "{why}"),
+        Outcome::Compared(_) => assert!(!lines_are_refused, "{of_lines:?}"),
+    }
+}
+
+#[test]
+fn the_check_of_lines_compares_lines() {
+    asked("", |device| check(device, false));
+}
+
+#[test]
+fn the_check_of_lines_that_are_not_launched_is_not_run() {
+    asked("launch:fft_lines", |device| check(device, true));
+}
+
+#[test]
+fn the_check_of_lines_that_are_not_made_is_not_run() {
+    asked("kernel:fft_lines", |device| check(device, true));
+}
+
+#[test]
+fn the_check_of_rows_that_are_not_launched_is_not_run() {
+    asked("launch:rows_of_fft", |device| check(device, true));
 }

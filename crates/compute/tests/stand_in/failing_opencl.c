@@ -8,7 +8,8 @@
    FAILING_OPENCL_LOST  D:N, or several with commas: the device that was opened as the D-th from 0 refuses
                         its N-th launch, from 1, and all that comes later
    FAILING_OPENCL_REFUSES  launch:NAME or kernel:NAME, or several with commas: no kernel of this name is launched, or
-                        made, as by a driver that has not the registers for its groups
+                        made, as by a driver that has not the registers for its groups; build:NAME: no text
+                        that holds NAME is compiled
    FAILING_OPENCL_SHORT BYTES:N: from the N-th on there is no memory for buffers of so many bytes
    FAILING_OPENCL_LOG   a file that gets a line a call: the device, what, and bytes or the kernel
    FAILING_OPENCL_READS a file that gets what is read back, in order: the number of bytes in eight bytes of the
@@ -25,12 +26,19 @@ typedef int32_t Int;
 typedef uint32_t Uint;
 typedef void *Any;
 
-enum { DEVICE_NOT_AVAILABLE = -2, NO_MEMORY = -4, OUT_OF_RESOURCES = -5, INVALID_KERNEL_DEFINITION = -47 };
-enum { MOST = 16, MOST_KERNELS = 256, NAME = 64 };
+enum {
+    DEVICE_NOT_AVAILABLE = -2,
+    NO_MEMORY = -4,
+    OUT_OF_RESOURCES = -5,
+    BUILD_FAILURE = -11,
+    INVALID_KERNEL_DEFINITION = -47
+};
+enum { MOST = 16, MOST_KERNELS = 256, MOST_PROGRAMS = 256, NAME = 64 };
 
 static struct { Any queue; long launches; int lost; } devices[MOST];
 static struct { Any kernel; char name[NAME]; } kernels[MOST_KERNELS];
-static int n_devices, n_kernels;
+static struct { Any program; char refused[NAME]; } programs[MOST_PROGRAMS];
+static int n_devices, n_kernels, n_programs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *calls, *reads;
 
@@ -117,6 +125,20 @@ static int is_refused(const char *what, const char *name) {
     return 0;
 }
 
+/* Whether a part of a text, of which it is `length`, is NAME of a build:NAME, which is then in `name`. */
+static int is_text_refused(const char *text, size_t length, char name[NAME]) {
+    for (const char *at = getenv("FAILING_OPENCL_REFUSES"); at && *at; at += *at == ',') {
+        size_t word = strcspn(at, ",");
+        if (word > 6 && word < NAME && !strncmp(at, "build:", 6)) {
+            snprintf(name, NAME, "%.*s", (int)(word - 6), at + 6);
+            for (size_t from = 0; from + word - 6 <= length; from++)
+                if (!strncmp(text + from, name, word - 6)) return 1;
+        }
+        at += word;
+    }
+    return 0;
+}
+
 #define PASS(result, name, parameters, arguments)                        \
     result name parameters {                                             \
         static result(*of_real) parameters;                              \
@@ -135,10 +157,6 @@ PASS(Int, clRetainContext, (Any context), (context))
 PASS(Int, clReleaseContext, (Any context), (context))
 PASS(Int, clReleaseCommandQueue, (Any queue), (queue))
 PASS(Int, clReleaseMemObject, (Any memory), (memory))
-PASS(Any, clCreateProgramWithSource, (Any context, Uint n, const char **texts, const size_t *lengths, Int *status),
-     (context, n, texts, lengths, status))
-PASS(Int, clBuildProgram, (Any program, Uint n, const Any *ids, const char *options, Any heard, void *user),
-     (program, n, ids, options, heard, user))
 PASS(Int, clGetProgramBuildInfo, (Any program, Any device, Uint what, size_t size, void *value, size_t *needed),
      (program, device, what, size, value, needed))
 PASS(Int, clReleaseProgram, (Any program), (program))
@@ -168,6 +186,39 @@ Any clCreateCommandQueue(Any context, Any device, uint64_t properties, Int *stat
     if (queue && n_devices < MOST) devices[n_devices++].queue = queue;
     pthread_mutex_unlock(&lock);
     return queue;
+}
+
+/* Of one text, whose length is given. */
+Any clCreateProgramWithSource(Any context, Uint n, const char **texts, const size_t *lengths, Int *status) {
+    Any program = ((Any(*)(Any, Uint, const char **, const size_t *, Int *))real("clCreateProgramWithSource"))(
+        context, n, texts, lengths, status);
+    char name[NAME] = "";
+    int refused = n == 1 && lengths && is_text_refused(texts[0], lengths[0], name);
+    pthread_mutex_lock(&lock);
+    /* An address may be given to another program later. */
+    int at = 0;
+    while (at < n_programs && programs[at].program != program) at++;
+    if (program && at < MOST_PROGRAMS) {
+        programs[at].program = program;
+        snprintf(programs[at].refused, NAME, "%s", refused ? name : "");
+        if (at == n_programs) n_programs++;
+    }
+    pthread_mutex_unlock(&lock);
+    return program;
+}
+
+Int clBuildProgram(Any program, Uint n, const Any *ids, const char *options, Any heard, void *user) {
+    const char *name = "";
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_programs; i++)
+        if (programs[i].program == program) name = programs[i].refused;
+    pthread_mutex_unlock(&lock);
+    if (*name) {
+        note(0, "refuse", name, 0);
+        return BUILD_FAILURE;
+    }
+    return ((Int(*)(Any, Uint, const Any *, const char *, Any, void *))real("clBuildProgram"))(
+        program, n, ids, options, heard, user);
 }
 
 Any clCreateKernel(Any program, const char *name, Int *status) {

@@ -4,7 +4,7 @@ use fimbria_compute::check::{Comparison, Extent, Refusal};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 
-use super::{error, model, numbers, wide};
+use super::{error, model, numbers, odd_model, wide};
 use crate::FieldModel;
 use crate::fourier::{FourierMethod, invert};
 use crate::ilsqr::{Ilsqr, invert_ilsqr};
@@ -47,6 +47,7 @@ pub(super) fn variation(device: &Device, extent: Extent) -> Result<Comparison, D
         refusal.told_by(device, "total variation")?;
         errors
             .extend([error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))]);
+        errors.push(lengths_apart(&there.log, &here.log));
         for (there, here) in there.log.iter().zip(&here.log) {
             let apart = |of: fn(&Step) -> f64| (of(there) - of(here)).abs() / of(here);
             errors.extend([apart(|s| s.data), apart(|s| s.variation), apart(|s| s.rms)]);
@@ -68,9 +69,7 @@ pub(super) fn two_steps(device: &Device, extent: Extent) -> Result<Comparison, D
     let refusal = Refusal::default();
     let (there, of_there) = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
     refusal.told_by(device, "two steps")?;
-    let mut errors = vec![error(&there, &wide(&here))];
-    // One more iteration would be another map.
-    errors.push(of_there.len().abs_diff(of_here.len()) as f64);
+    let mut errors = vec![error(&there, &wide(&here)), lengths_apart(&of_there, &of_here)];
     for (there, here) in of_there.iter().zip(&of_here) {
         let apart = |of: fn(&Step) -> f64| (of(there) - of(here)).abs() / of(here);
         errors.extend([apart(|s| s.data), apart(|s| s.variation), apart(|s| s.rms)]);
@@ -100,14 +99,27 @@ pub(super) fn streaks(device: &Device, extent: Extent) -> Result<Comparison, Dev
         error(&there.chi, &wide(&here.chi)),
         error(&there.field, &wide(&here.field)),
         error(&told(&there.log), &wide(&told(&here.log))),
+        lengths_apart(&there.log, &here.log),
     ];
     // Rounding of f32 transforms, which conjugate gradients amplify from one iteration to the next.
-    Ok(Comparison::of_numbers(&[0.0; 3], &errors, 1.0, 1e-4))
+    Ok(Comparison::of_numbers(&[0.0; 4], &errors, 1.0, 1e-4))
 }
 
-/// Maps of the phase.
+/// Maps of the phase, of which the halves of spectra differ where the length along x is odd.
 pub(super) fn downhill(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
-    let model = model(extent, None);
+    let mut errors = errors_downhill(device, extent, model(extent, None))?;
+    if extent == Extent::Full {
+        errors.extend(errors_downhill(device, extent, odd_model())?);
+    }
+    // Transforms of f32 in another order, some dozens of them after each other.
+    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 2e-5))
+}
+
+fn errors_downhill(
+    device: &Device,
+    extent: Extent,
+    model: FieldModel,
+) -> Result<Vec<f64>, DeviceError> {
     let model = FieldModel { receivers: model.unknowns.clone(), ..model };
     let n = model.unknowns.len();
     let field: Vec<f32> = numbers(1, n).iter().map(|x| 0.1 * x).collect();
@@ -123,13 +135,20 @@ pub(super) fn downhill(device: &Device, extent: Extent) -> Result<Comparison, De
     let refusal = Refusal::default();
     let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &refusal);
     refusal.told_by(device, "steps downhill")?;
-    let mut errors =
-        vec![error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
+    let mut errors = vec![
+        error(&there.chi, &wide(&here.chi)),
+        error(&there.field, &wide(&here.field)),
+        lengths_apart(&there.log, &here.log),
+    ];
     for (there, here) in there.log.iter().zip(&here.log) {
         let apart = |of: fn(&Iteration) -> f64| (of(there) - of(here)).abs() / of(here);
         errors.extend([apart(|s| s.data), apart(|s| s.penalty), apart(|s| s.rms)]);
         errors.extend([apart(|s| s.relative_change), apart(|s| s.relative_gradient)]);
     }
-    // Transforms of f32 in another order, some dozens of them after each other.
-    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 2e-5))
+    Ok(errors)
+}
+
+/// By how many iterations logs differ: one more would be another map.
+fn lengths_apart<T>(there: &[T], here: &[T]) -> f64 {
+    there.len().abs_diff(here.len()) as f64
 }

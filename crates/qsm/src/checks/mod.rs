@@ -50,11 +50,19 @@ pub fn checks() -> Vec<Check> {
 
 /// A box of unknowns, a third of them cylinders, seen from all of it.
 fn model(extent: Extent, support: Option<u32>) -> FieldModel {
-    // Padded to half as much again, of an odd and of an even length along x: halves of spectra differ.
-    let dims = match extent {
-        Extent::Toy => [5, 3, 4],
-        Extent::Full => [16, 14, 15],
-    };
+    // Padded to half as much again of an odd length along x, and of an even one: halves of spectra differ.
+    match extent {
+        Extent::Toy => model_of([5, 3, 4], support),
+        Extent::Full => model_of([16, 14, 15], support),
+    }
+}
+
+/// A box that is padded to 25, an odd length, along x.
+fn odd_model() -> FieldModel {
+    model_of([17, 14, 15], None)
+}
+
+fn model_of(dims: [usize; 3], support: Option<u32>) -> FieldModel {
     let geometry = Geometry { dims, spacing: [0.9, 1.0, 1.0 / 0.9], b0: [0.36, -0.48, 0.8] };
     let receivers: Vec<u32> = (0..geometry.len() as u32).collect();
     let mask: Vec<u32> = receivers.iter().copied().filter(|v| v % 7 != 0).collect();
@@ -126,15 +134,17 @@ fn lists(device: &Device, extent: Extent) -> Result<Outcome, DeviceError> {
     let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));
     let operator =
         DeviceOperator::new(&model, Products::Fast, device, &workers).map_err(of_device)?;
-    let [Some(of_tiles), Some(of_sources)] = operator.listed() else {
+    // Of tiles and of sources; memory may have been too short for one of them.
+    let listed: Vec<usize> = operator.listed().into_iter().flatten().collect();
+    if listed.is_empty() {
         return Ok(Outcome::NotRun(
             "the device has too little memory for lists: products test every pair",
         ));
-    };
-    let mut got = [of_tiles, of_sources].map(|pairs| u32::from(pairs > 0)).to_vec();
+    }
+    let mut got: Vec<u32> = listed.iter().map(|&pairs| u32::from(pairs > 0)).collect();
     let bits = |products: [Vec<f32>; 2]| products.into_iter().flatten().map(f32::to_bits);
     got.extend(bits(both(&operator, &x, &y)?));
-    let mut expected = vec![1; 2];
+    let mut expected = vec![1; listed.len()];
     expected.extend(bits(both(&operator.without_lists(), &x, &y)?));
     Ok(Comparison::of_bits(&expected, &got).into())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fimbria_compute::check::{Extent, Outcome};
+use fimbria_compute::check::{CheckReport, Extent, Outcome};
 use fimbria_compute::comm::Solo;
 use fimbria_compute::device::{Device, DeviceOptions};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
@@ -39,6 +39,16 @@ fn lists_that_there_is_no_memory_for_are_not_checked() {
     let short = DeviceOptions { memory_limit: Some(700_000), ..DeviceOptions::default() };
     let short = run(&short).unwrap();
     assert!(short.passed() && matches!(short.outcome, Outcome::NotRun(_)), "{short:?}");
+    // With a little more there is one of two lists, which is compared; each list counts as a result.
+    let results = |report: &CheckReport| match report.outcome {
+        Outcome::Compared(comparison) => Some(comparison.results),
+        Outcome::NotRun(_) => None,
+    };
+    let more = (700_000..).step_by(50_000).map(|limit| {
+        run(&DeviceOptions { memory_limit: Some(limit), ..DeviceOptions::default() }).unwrap()
+    });
+    let first = more.into_iter().find(|report| results(report).is_some()).unwrap();
+    assert!(first.passed() && results(&first) == Some(results(&ample).unwrap() - 1), "{first:?}");
 }
 
 const ITERATIONS: usize = 8;

@@ -93,6 +93,11 @@ impl DeviceFft {
         // The conjugate of the transform of the conjugate.
         self.volume.transform(data, -1.0, 1.0 / self.transformed as f32)
     }
+
+    /// What the device has said of lines in the memory of groups, if it refused some: passes do what they were to.
+    pub(crate) fn refusal(&self) -> Option<&DeviceError> {
+        self.volume.refusal()
+    }
 }
 
 impl Deref for DeviceFft {
@@ -130,10 +135,16 @@ fn expect<T: bytemuck::Pod>(
     }
 }
 
-/// The kernels of every radix, and of lines that take one to three stages, for checks.
-pub(crate) fn kernel_sources() -> Vec<KernelSource> {
+/// The kernels of every radix, and those around them, for checks.
+pub(crate) fn sources_of_passes() -> Vec<KernelSource> {
     let mut sources = passes::kernel_sources();
-    sources.extend(lines::kernel_sources());
-    sources.extend(real::kernel_sources());
+    sources.push(real::source_of_passes());
+    sources
+}
+
+/// The kernels of lines that take one to three stages, for checks.
+pub(crate) fn sources_of_lines() -> Vec<KernelSource> {
+    let mut sources = lines::kernel_sources();
+    sources.extend(real::sources_of_lines());
     sources
 }

@@ -40,6 +40,11 @@ impl Volume {
         self.shape.iter().product()
     }
 
+    /// What the device said of the first lines that it refused.
+    pub(super) fn refusal(&self) -> Option<&DeviceError> {
+        self.axes.iter().find_map(|axis| axis.way.refusal())
+    }
+
     /// Times `scale`, and with `sign` -1 conjugated before and after.
     pub(super) fn transform(
         &self,

@@ -10,6 +10,8 @@ use crate::device::DeviceError;
 pub(super) struct Way<L, P> {
     lines: Option<L>,
     passes: OnceLock<P>,
+    /// What the device said of lines that fit.
+    refusal: OnceLock<DeviceError>,
 }
 
 /// One of them.
@@ -24,11 +26,15 @@ impl<L, P> Way<L, P> {
         lines: Result<Option<L>, DeviceError>,
         passes: impl FnOnce() -> Result<P, DeviceError>,
     ) -> Result<Self, DeviceError> {
+        let refusal = OnceLock::new();
         let lines = match lines {
-            Err(refused) if refused.is_of_one_kernel() => None,
+            Err(refused) if refused.is_of_one_kernel() => {
+                refusal.get_or_init(|| refused);
+                None
+            }
             lines => lines?,
         };
-        let way = Self { lines, passes: OnceLock::new() };
+        let way = Self { lines, passes: OnceLock::new(), refusal };
         if way.lines.is_none() {
             way.passes(passes)?;
         }
@@ -44,11 +50,18 @@ impl<L, P> Way<L, P> {
     ) -> Result<(), DeviceError> {
         if let (Some(lines), None) = (&self.lines, self.passes.get()) {
             match by(Which::Lines(lines)) {
-                Err(refused) if refused.is_of_one_kernel() => {}
+                Err(refused) if refused.is_of_one_kernel() => {
+                    self.refusal.get_or_init(|| refused);
+                }
                 done => return done,
             }
         }
         by(Which::Passes(self.passes(passes)?))
+    }
+
+    /// Why passes do what lines that fit were to do, where the device refused these.
+    pub(super) fn refusal(&self) -> Option<&DeviceError> {
+        self.refusal.get()
     }
 
     fn passes(&self, make: impl FnOnce() -> Result<P, DeviceError>) -> Result<&P, DeviceError> {

@@ -98,6 +98,11 @@ impl DeviceRealFft {
         )
     }
 
+    /// As that of complex transforms.
+    pub(crate) fn refusal(&self) -> Option<&DeviceError> {
+        self.rows.refusal().or_else(|| self.rest.refusal())
+    }
+
     fn passes(&self) -> Result<RowPasses, DeviceError> {
         RowPasses::new(&self.rest.device, self.shape())
     }
@@ -120,9 +125,12 @@ impl Deref for DeviceRealFft {
     }
 }
 
-/// Of rows of one to three stages, and around passes, for checks.
-pub(super) fn kernel_sources() -> Vec<KernelSource> {
-    let mut sources = lines::kernel_sources();
-    sources.push(passes::source());
-    sources
+/// Around passes, for checks.
+pub(super) fn source_of_passes() -> KernelSource {
+    passes::source()
+}
+
+/// Of rows of one to three stages, for checks.
+pub(super) fn sources_of_lines() -> Vec<KernelSource> {
+    lines::kernel_sources()
 }
