@@ -38,6 +38,7 @@ def jobs(data, iterations):
         "tgv": (f"{field} --method tgv --iterations {iterations}", "chi.nii.gz"),
         "medi": (f"{field} --method medi --magnitude {data}/gre/magnitude.nii.gz --iterations {iterations}", "chi.nii.gz"),
         "ndi": (f"{field} --method ndi --te 20 --b0 3 --iterations {iterations}", "chi.nii.gz"),
+        "rts": (f"{field} --method rts", "chi.nii.gz"),
         "ilsqr": (f"{field} --method ilsqr --iterations {iterations}", "chi.nii.gz"),
         "tensor": (f"{field} {guides} --method tensor --iterations {iterations}", "chi.nii.gz"),
         "dqsm": (f"{field} {guides} --method dqsm --iterations {iterations}", "chi.nii.gz"),

@@ -4,8 +4,9 @@
 //! * `solvers`: whole solutions, and where their time goes;
 //! * `synthetic`: problems of any size;
 //! * `plan`: a model of the time on several processes, beside the time;
-//! * `elsewhere`: that model on machines and cards that are not here.
+//! * `elsewhere`, `cards`: that model on machines and cards that are not here.
 
+mod cards;
 mod elsewhere;
 mod plan;
 mod products;

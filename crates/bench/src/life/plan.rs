@@ -5,7 +5,7 @@
 //! them: from 10,000 to 7 million entries, with dictionaries of 1 to 17 MB, an entry took the same
 //! time within 12 %. Each process has its part of the entries, and none waits for another but in
 //! sums, which take a latency and a time for each byte. The solver's own vectors pass memory some
-//! times in each iteration. `elsewhere` goes on to machines and cards that are not here.
+//! times in each iteration. `elsewhere` and `cards` go on to machines and cards that are not here.
 
 use std::time::Instant;
 
@@ -18,7 +18,8 @@ use fimbria_life::{Atoms, DealtProduct, Rank, Shared, System};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, counted, digits, number, percent};
-use super::elsewhere::{Cards, Elsewhere, Fleet};
+use super::cards::Cards;
+use super::elsewhere::{Elsewhere, Fleet};
 use super::products::{Attained, Product, Work};
 use super::solvers::Timed;
 use super::synthetic::Size;
@@ -115,7 +116,8 @@ pub(super) fn report(
         let fleet = Fleet { machine: &machine, trial: &largest, network };
         fleet.report(elsewhere.machines, console)?;
     }
-    let cards = Cards::found(elsewhere, size.part(CALIBRATION), atoms, on, console)?;
+    let cards =
+        Cards::found(elsewhere.card.as_deref(), size.part(CALIBRATION), atoms, on, console)?;
     Cards::report(&cards, &largest, machine.model.attained.memory(), console)
 }
 
