@@ -177,7 +177,7 @@ mod tests {
             Elsewhere { machines, network, card: None }.network(here, measured)
         };
         assert_eq!(of(1, None, 1).unwrap(), None);
-        let given = Network { latency: 20e-6, per_byte: 1e-9 / 3.0 };
+        let given = Network { latency: 1e-6 * 20.0, per_byte: 1e-9 / 3.0 };
         assert_eq!(of(8, Some(vec![20.0, 3.0]), 4).unwrap(), Some(given));
         assert_eq!(of(8, None, 4).unwrap(), Some(Network::measured(measured, 4)));
         assert!(of(8, None, 1).unwrap_err().to_string().contains("--network"));
