@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from null_gpu import nvrtc
+from null_gpu import nvrtc, ran
 
 STAND_IN = Path(__file__).resolve().parent.parent / "crates/compute/tests/stand_in"
 
@@ -59,13 +59,6 @@ def made(fimbria, data, args):
     for name, line in commands.items():
         if not (data / name / "run.json").exists():
             subprocess.run([fimbria, *line.split(), "-q", "-o", data / name], check=True)
-
-
-def ran(fimbria, words, out, environment):
-    shutil.rmtree(out, ignore_errors=True)
-    done = subprocess.run([fimbria, *words, "-q", "-o", out], env=environment, capture_output=True, text=True)
-    if done.returncode != 0 or "the threads do" in done.stderr:
-        sys.exit(f"{' '.join(map(str, words))}: {done.stderr}")
 
 
 def told(log):

@@ -9,7 +9,7 @@ use fimbria_cluster::Link;
 use fimbria_pipeline::options::{Described as _, above, within};
 
 use super::super::table::{Table, digits, number};
-use super::plan::{Machine, Trial, sums};
+use super::plan::{Machine, Trial, passes_of_link, sums};
 use crate::{Console, Failure, usage};
 
 /// Machines and cards that are planned for.
@@ -68,25 +68,24 @@ pub(super) struct Network {
     per_byte: f64,
 }
 
-/// Messages of a sum after each other, and how often its bytes pass each link.
-fn messages_and_passes(machines: usize) -> [f64; 2] {
-    let n = machines as f64;
-    [2.0 * n.log2().ceil(), 2.0 * (1.0 - 1.0 / n)]
+/// Messages of a sum after each other.
+fn messages(machines: usize) -> f64 {
+    2.0 * (machines as f64).log2().ceil()
 }
 
 impl Network {
     /// As a sum over `machines`, more than one, takes.
     fn measured(link: Link, machines: usize) -> Self {
-        let [messages, passes] = messages_and_passes(machines);
-        Self { latency: link.latency / messages, per_byte: link.per_byte / passes }
+        let (latency, per_byte) =
+            (link.latency / messages(machines), link.per_byte / passes_of_link(machines));
+        Self { latency, per_byte }
     }
 
     /// A sum over `machines`.
     fn over(self, machines: usize) -> Link {
-        let [messages, passes] = messages_and_passes(machines);
         Link {
-            latency: messages * self.latency,
-            per_byte: passes * self.per_byte,
+            latency: messages(machines) * self.latency,
+            per_byte: passes_of_link(machines) * self.per_byte,
             processes: machines,
         }
     }

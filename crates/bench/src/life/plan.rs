@@ -204,20 +204,24 @@ fn fastest_link(
     Ok((link, exchange))
 }
 
+/// How often the bytes of a sum over `n` pass the link of each: there and back, less the part that stays.
+pub(super) fn passes_of_link(n: usize) -> f64 {
+    2.0 * (n - 1) as f64 / n as f64
+}
+
 /// A link of another number of processes: bytes pass it twice, less the part that stays.
 fn of_processes(link: Link, processes: usize, attained: &Attained) -> Link {
     /// A message within a machine, where none was measured.
     const LATENCY: f64 = 2e-6;
-    let passes = |n: usize| 2.0 * (n - 1) as f64 / n as f64;
-    let n = processes;
-    match (n, link.processes) {
+    match (processes, link.processes) {
         (1, _) => Link { latency: 0.0, per_byte: 0.0, processes },
         // Through memory: written and read, on the way there and back.
         (_, 1) => {
-            Link { latency: LATENCY, per_byte: 2.0 * passes(n) / attained.memory(), processes }
+            let per_byte = 2.0 * passes_of_link(processes) / attained.memory();
+            Link { latency: LATENCY, per_byte, processes }
         }
         (_, measured) => {
-            let per_byte = link.per_byte * passes(n) / passes(measured);
+            let per_byte = link.per_byte * passes_of_link(processes) / passes_of_link(measured);
             Link { per_byte, processes, ..link }
         }
     }

@@ -1,12 +1,5 @@
 /* Weights of voxels, and of differences along the axes. */
 
-/* y[i] = volume[place[i]] */
-KERNEL(sample)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT volume,
-               GLOBAL f32 *RESTRICT y) {
-    u64 i = GLOBAL_ID();
-    if (i < n) y[i] = volume[place[i]];
-}
-
 /* y[i] = weight[i] volume[place[i]] */
 KERNEL(weigh)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT weight,
               GLOBAL const f32 *RESTRICT volume, GLOBAL f32 *RESTRICT y) {

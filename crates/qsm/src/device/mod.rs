@@ -78,6 +78,8 @@ pub(crate) const SPECTRA: &str = include_str!("spectra.cl");
 pub(crate) const RING: &str = include_str!("ring.cl");
 /// How edges come and go there, after neighbours and mathematics.
 pub(crate) const EDGES: &str = include_str!("edges.cl");
+/// A volume at a list of its places, likewise.
+pub(crate) const PLACES: &str = include_str!("places.cl");
 
 /// The text of the kernels that move numbers.
 pub(crate) fn vectors_source() -> KernelSource {

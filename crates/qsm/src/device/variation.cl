@@ -51,12 +51,6 @@ KERNEL(add_image)(u64 n, f32 number, GLOBAL const u32 *RESTRICT place,
     if (i < n) volume[place[i]] += number * x[i];
 }
 
-KERNEL(gather_plain)(u64 n, GLOBAL const u32 *RESTRICT place, GLOBAL const f32 *RESTRICT volume,
-                     GLOBAL f32 *RESTRICT y) {
-    u64 i = GLOBAL_ID();
-    if (i < n) y[i] = volume[place[i]];
-}
-
 /* The least of squared (1 - cos s x) / s^2 + (x - d)^2 / 2 downhill from x = d, as on threads. */
 DEVICE_FN f32 nearest(f32 d, f32 squared, f32 s) {
     f32 turns = RINT(fb_div(s * d, TURN));

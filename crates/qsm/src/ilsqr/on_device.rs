@@ -7,11 +7,11 @@ use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
 use super::operators::{AtUnknowns, OfCone, WeightedDipole};
-use crate::device::{DeviceOperatorError, RING, vectors_source};
+use crate::device::{DeviceOperatorError, PLACES, RING, vectors_source};
 
 /// The text of the kernels of least squares in the whole volume.
 pub(crate) fn filters_source() -> KernelSource {
-    KernelSource::new("qsm filters", include_str!("../device/filters.cl")).after(RING)
+    KernelSource::new("qsm filters", include_str!("../device/filters.cl")).after(PLACES).after(RING)
 }
 
 /// A real volume times a filter in the Fourier domain.
@@ -182,7 +182,7 @@ pub(super) struct DeviceAtUnknowns {
     domain: DeviceSpace,
     range: DeviceSpace,
     place: Buffer<u32>,
-    sample: Kernel,
+    at_places: Kernel,
 }
 
 impl DeviceAtUnknowns {
@@ -194,7 +194,7 @@ impl DeviceAtUnknowns {
             domain: DeviceSpace::new(device, host.domain().len())?,
             range: DeviceSpace::new(device, host.range().len())?,
             place: device.upload(host.places)?,
-            sample: device.kernel(&filters_source(), "sample")?,
+            at_places: device.kernel(&filters_source(), "at_places")?,
         })
     }
 }
@@ -208,6 +208,6 @@ impl Operator for DeviceAtUnknowns {
         let n = y.len();
         let arguments = [(n as u64).into(), (&self.place).into(), x.into(), y.into()];
         // SAFETY: the kernel's four parameters; lists have n entries, places lie in the volume.
-        unsafe { self.sample.launch(Launch::items(n), &arguments) }
+        unsafe { self.at_places.launch(Launch::items(n), &arguments) }
     }
 }

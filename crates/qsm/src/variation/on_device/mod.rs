@@ -20,7 +20,7 @@ use super::data::{Data, SETTLED, STEPS};
 use super::edges::Ring;
 use super::step::Step;
 use super::{Variation, VariationMap};
-use crate::device::{DeviceOperatorError, EDGES, Ended, RING, SPECTRA};
+use crate::device::{DeviceOperatorError, EDGES, Ended, PLACES, RING, SPECTRA};
 use crate::fourier::KSpace;
 
 /// The text of the kernels of variation.
@@ -28,6 +28,7 @@ pub(crate) fn variation_source() -> KernelSource {
     let text =
         [include_str!("../../device/variation.cl"), include_str!("../../device/generalised.cl")];
     KernelSource::new("qsm variation", text.join("\n"))
+        .after(PLACES)
         .after(EDGES)
         .after(RING)
         .after(SPECTRA)
@@ -61,7 +62,7 @@ struct Common<'a> {
     bits: Buffer<u32>,
     ones: Buffer<f32>,
     split_parts: Kernel,
-    gather_plain: Kernel,
+    at_places: Kernel,
     data_step: Kernel,
     outside_step: Kernel,
 }
@@ -119,7 +120,7 @@ impl<'a> Common<'a> {
             bits: device.upload(&bits)?,
             ones: device.upload(&vec![1.0; elements])?,
             split_parts: device.kernel(&source, "split_parts")?,
-            gather_plain: device.kernel(&source, "gather_plain")?,
+            at_places: device.kernel(&source, "at_places")?,
             data_step: device.kernel(&source, "data_step")?,
             outside_step: device.kernel(&source, "outside_step")?,
             scene,
@@ -269,6 +270,6 @@ impl<'a> Common<'a> {
         let n = to.len();
         let arguments = [(n as u64).into(), (&self.place).into(), volume.into(), to.into()];
         // SAFETY: the kernel's four parameters; lists have n entries, places lie in the volume.
-        unsafe { self.gather_plain.launch(Launch::items(n), &arguments) }
+        unsafe { self.at_places.launch(Launch::items(n), &arguments) }
     }
 }
