@@ -550,7 +550,7 @@ fn susceptibility_stages(
 fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     let SticksInRun { sampling: parameters, within: Named(within) } = options;
     parameters.options().map_err(options_of("sticks"))?;
-    let keep = Some(root.join("sticks").join(OutputFolder::KEPT));
+    let keep = Some(OutputFolder::kept(&root.join("sticks"), "sticks"));
     let (extension, resume) = ("nii.gz", Resume::WhereSame);
     Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }

@@ -334,7 +334,7 @@ impl MapSusceptibility {
         let fingerprint = self.fingerprint(field);
         let mut kept = self.keep.as_ref().map(|keep| {
             CheckpointFile::new(
-                &keep.folder.join(OutputFolder::KEPT).join(CHECKPOINT),
+                &OutputFolder::kept(&keep.folder, "qsm").join(CHECKPOINT),
                 fingerprint,
                 keep.every,
             )
