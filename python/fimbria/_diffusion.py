@@ -151,6 +151,8 @@ _DIPY_ORDER = [
 
 #: What DIPY's `mkt` and `rtk` are clipped to where nothing is said.
 _DIPY_RANGE = (-3 / 7, 10.0)
+#: mm²/s: what DIPY takes for no diffusion.
+_DIPY_LEAST = 2e-7
 
 
 def _multiplicity(entry: str) -> int:
@@ -191,6 +193,10 @@ class KurtosisFit(TensorFit):
         low, high = _DIPY_RANGE if self._is_dipys else (-np.inf, np.inf)
         return np.clip(values, low if min_kurtosis is None else min_kurtosis, high if max_kurtosis is None else max_kurtosis)
 
+    def _known(self, values: Array, least: Array) -> Array:
+        """The values; of a model that follows DIPY 0 where it takes the least eigenvalue for none."""
+        return np.where(least > _DIPY_LEAST, values, 0) if self._is_dipys else values
+
     @property
     def _is_dipys(self) -> bool:
         options = {} if self.model is None else self.model.options
@@ -203,14 +209,14 @@ class KurtosisFit(TensorFit):
     def akc(self, sphere: Any) -> Array:
         """Kurtosis along directions (a sphere of DIPY, or an array [n, 3]), MD² W(n) / D(n)²: [..., n].
 
-        With compat="dipy" -3/7 at least, as DIPY's.
+        With compat="dipy" -3/7 at least, and 0 where an eigenvalue is not positive, as DIPY's.
         """
         dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
         mean = np.trace(self.quadratic_form, axis1=-2, axis2=-1)[..., None] / 3
         diffusivity = self.adc(dirs)
         whole = mean**2 * self._form(dirs)
         along = np.divide(whole, diffusivity**2, out=np.zeros_like(whole), where=diffusivity > 0)
-        return self._within(along, None, np.inf)
+        return self._within(self._known(along, self.evals[..., 2, None]), None, np.inf)
 
     def _form(self, dirs: Array) -> Array:
         """W along directions: [..., n]."""
@@ -240,7 +246,7 @@ class KurtosisFit(TensorFit):
         mean = np.einsum("...e,e...n->...n", self.maps["kurtosis"], np.array(columns)).mean(axis=-1)
         radial = values[..., 1:].mean(axis=-1)
         scale = np.divide(values.mean(axis=-1), radial, out=np.zeros_like(radial), where=radial > 0)
-        return self._within(scale**2 * mean, min_kurtosis, max_kurtosis)
+        return self._within(self._known(scale**2 * mean, values[..., 2]), min_kurtosis, max_kurtosis)
 
     @property
     def kfa(self) -> Array:

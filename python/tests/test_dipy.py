@@ -183,16 +183,14 @@ def test_kurtosis_that_noise_makes_extreme_is_clipped_as_dipys(table, series):
     theirs = DiffusionKurtosisModel(table, fit_method="OLS").fit(noisy)
     ours = fimbria.KurtosisModel(table, fit_method="OLS", compat="dipy").fit(noisy)
     sphere = Sphere(xyz=np.eye(3))
-    apart = []
+    # Where an eigenvalue is near zero kurtosis is what single precision makes of it.
+    usable = theirs.evals[..., 2] > 2e-5
     for name, given in (("mkt", ()), ("rtk", ()), ("akc", (sphere,))):
-        a, b = getattr(ours, name)(*given), getattr(theirs, name)(*given)
-        # Where D is near zero K is what single precision makes of it.
-        usable = theirs.adc(sphere).min(axis=-1) > 1e-4
-        np.testing.assert_allclose(a[usable], b[usable], rtol=2e-2, atol=2e-2, err_msg=name)
-        apart.append(float((a.min() if name == "akc" else np.abs(a).max())))
-    assert apart[0] == 10 and apart[1] == 10 and apart[2] == pytest.approx(-3 / 7), apart
+        a, b = getattr(ours, name)(*given)[usable], getattr(theirs, name)(*given)[usable]
+        np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-2, err_msg=name)
+        assert a.min() == pytest.approx(-3 / 7), name
     free = fimbria.KurtosisModel(table, fit_method="OLS", unconstrained=True).fit(noisy)
-    assert free.mkt().max() > 10 and free.mkt(max_kurtosis=3).max() == 3
+    assert free.mkt().min() < -1 and free.mkt(min_kurtosis=-0.1).min() == pytest.approx(-0.1)
 
 
 @pytest.mark.parametrize("shape", ["STE", "PTE"])
