@@ -36,6 +36,7 @@ mod session;
 mod stage;
 pub mod stages;
 mod surfaces;
+mod transforms;
 mod unfinished;
 mod written;
 
@@ -58,5 +59,6 @@ pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use stages::fits::follow::{TooManyVolumes, follow};
 pub use surfaces::{MeshSpace, SurfaceError};
+pub use transforms::TransformError;
 pub use unfinished::{Held, Unfinished};
 pub use written::{FileKind, Writes, Written};
