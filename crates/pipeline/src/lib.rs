@@ -37,6 +37,7 @@ mod session;
 mod stage;
 pub mod stages;
 mod surfaces;
+mod transforms;
 mod unfinished;
 mod written;
 
@@ -63,5 +64,6 @@ pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use stages::fits::follow::{TooManyVolumes, follow};
 pub use surfaces::{MeshSpace, SurfaceError};
+pub use transforms::TransformError;
 pub use unfinished::{Held, Unfinished};
 pub use written::{FileKind, Writes, Written};

@@ -12,6 +12,7 @@ mod dqsm_files;
 mod eigen;
 mod faults;
 mod field;
+mod field_of_scanners;
 mod fit_curves;
 mod fit_dki;
 mod fit_dti;
@@ -26,6 +27,7 @@ mod life;
 #[cfg(target_os = "linux")]
 mod life_devices;
 mod memory;
+mod methods_text;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(target_os = "linux")]
@@ -46,6 +48,7 @@ mod report;
 mod run;
 mod sift2;
 mod snapshots;
+mod spacing;
 mod sticks;
 mod track;
 mod tract;

@@ -253,6 +253,21 @@ fn a_series_larger_than_the_memory_allowed_is_worked_on_from_disk() {
     }
 }
 
+/// Values of JSON are many small blocks, which nobody counts.
+#[test]
+#[cfg(target_os = "linux")]
+fn pairs_of_many_tensors_stay_within_the_memory_allowed() {
+    let folder = Folder::new();
+    const TENSORS: usize = 12_000;
+    let mut noise = fimbria_testing::Noise(5);
+    let values: Vec<u8> = (0..TENSORS * 15).flat_map(|_| noise.normal().to_le_bytes()).collect();
+    std::fs::write(folder.join("in.npy"), crate::util::npy("<f8", [TENSORS, 15], &values)).unwrap();
+    let (ran, most) =
+        most_memory(folder.command("eigen in.npy --precision single --memory 100M -o out.json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(most < 100 << 20, "{} MiB", most >> 20);
+}
+
 #[test]
 fn what_does_not_fit_into_the_memory_allowed_is_one_error() {
     let folder = Folder::with_subject();

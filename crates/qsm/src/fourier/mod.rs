@@ -9,7 +9,7 @@ mod two_step;
 
 use fimbria_compute::{Backend, Progress, Workers};
 
-pub(crate) use self::periodic::Periodic;
+pub(crate) use self::periodic::{ALIKE, Periodic};
 pub(crate) use self::space::KSpace;
 pub(crate) use self::two_step::two_step_source;
 use crate::variation::Step;

@@ -363,9 +363,69 @@ fn a_trx_whose_arrays_contradict_its_header_is_refused() {
     fs::write(root.join("offsets.uint64"), offsets).unwrap();
     let descending = Tractogram::read(&root);
     assert!(matches!(descending, Err(TractogramError::Damaged { streamline: 1, .. })));
-    make();
-    fs::write(root.join("groups/left.uint32"), 3u32.to_le_bytes()).unwrap();
-    assert!(matches!(Tractogram::read(&root), Err(TractogramError::Header { .. })));
+    for (file, bytes) in [
+        ("groups/left.uint32", &3u32.to_le_bytes()[..]),
+        ("groups/part.uint32", &[0, 0, 0, 0, 1]),
+        ("groups/half.float32", &0.5f32.to_le_bytes()),
+        ("dpg/left/mean.float32", &[0; 7]),
+        ("dpg/left/empty.float32", &[]),
+        ("dpg/left/colour.3.uint8", &[0; 6]),
+    ] {
+        make();
+        fs::write(root.join(file), bytes).unwrap();
+        match Tractogram::read(&root) {
+            Err(TractogramError::Header { reason, .. }) => {
+                assert!(reason.contains(file), "{reason}")
+            }
+            other => panic!("{file}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn entries_that_are_no_part_of_a_trx_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("t");
+    let original = phantom();
+    let mut writer =
+        create(&root, Format::TRX_FOLDER, &original.header, &WriteOptions::default()).unwrap();
+    writer.write(&original.streamlines).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(doubts(&root), [""; 0]);
+    let entries = [
+        "dpg/nobody/mean.float32",
+        "dps/fa.txt",
+        "positions.3.float64",
+        "references/t1.uint8",
+        "dpg/left/more/deep.uint8",
+        "notes",
+    ];
+    for entry in entries.iter().chain(&[".DS_Store", "dps/._fa.float32"]) {
+        fs::create_dir_all(root.join(entry).parent().unwrap()).unwrap();
+        fs::write(root.join(entry), [0; 4]).unwrap();
+    }
+    assert_eq!(Tractogram::read(&root).unwrap(), original);
+    let [doubt] = &doubts(&root)[..] else { panic!("one sentence") };
+    assert!(doubt.contains("no part of a TRX") && doubt.ends_with("and 1 more"), "{doubt}");
+    let named = entries.iter().filter(|entry| doubt.contains(**entry)).count();
+    assert_eq!(named, 5, "{doubt}");
+}
+
+#[test]
+fn data_of_a_group_are_one_row_whatever_its_name_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("t");
+    let mut original = phantom();
+    let mut writer =
+        create(&root, Format::TRX_FOLDER, &original.header, &WriteOptions::default()).unwrap();
+    writer.write(&original.streamlines).unwrap();
+    writer.finish().unwrap();
+    let group = original.header.groups[0].name.clone();
+    fs::create_dir_all(root.join(format!("dpg/{group}"))).unwrap();
+    fs::write(root.join(format!("dpg/{group}/zz.uint8")), [7, 8, 9]).unwrap();
+    let kind = ColumnKind { width: 3, ..ColumnKind::new("zz", Datatype::UInt8) };
+    original.header.groups[0].data.push(Column::from_bytes(kind, vec![7, 8, 9]));
+    assert_eq!(Tractogram::read(&root).unwrap(), original);
 }
 
 #[test]

@@ -282,6 +282,16 @@ impl Output {
         }
     }
 
+    /// When it is written, what it holds, and its unit.
+    pub(super) fn doc(&self) -> String {
+        let only = self.only.map(|only| format!("{only}: ")).unwrap_or_default();
+        let unit = match self.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" [{unit}]"),
+        };
+        format!("{only}{}{unit}", self.holds)
+    }
+
     /// True of an image, whose format the user chooses.
     pub(super) fn is_image(&self) -> bool {
         self.kind.is_some()

@@ -1,6 +1,14 @@
 //! The stage that makes a local field of the scanner's phase.
 
+mod at_start;
+mod claim;
+mod errors;
+mod holes;
+mod order;
 mod phase_files;
+mod radians;
+mod readouts;
+mod times;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +24,10 @@ use fimbria_qsm::phase::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError, PhaseImages};
+use self::at_start::report_phase_at_start;
+pub use self::errors::PhaseFilesError;
+use self::holes::report_holes;
+pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
 use crate::options::{Described as _, OptionError, above, choice, refuse_unused, within};
 use crate::stages::load_local_field::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
@@ -426,6 +437,11 @@ impl Stage for MakeField {
                 phases.iter().map(unwrap).collect::<Result<_, _>>()?
             }
         };
+        // Unwrapping by the Laplacian has no turns to be wrong by.
+        let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
+        if !offset && times.len() > 1 && has_turns {
+            report_phase_at_start(grid, &unwrapped, magnitudes, times, mask, *b0_tesla, log);
+        }
         log.check()?;
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
         // The field at which a second turns the phase by a radian a ppm: ppm are radians then.
@@ -436,6 +452,7 @@ impl Stage for MakeField {
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
         log.check()?;
         log.count("voxels_of_local_field", local.mask.len() as u64);
+        report_holes(mask, &local.mask, log);
         let image = |data| Image { grid: *grid, n_volumes: 1, data };
         let weights =
             (!magnitudes.is_empty()).then(|| image(weights_of(&sureness, &local.mask.voxels)));

@@ -18,6 +18,7 @@ use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of, whole_length};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(super) use self::outside::reached_from_edge;
 pub use self::unit::FieldUnit;
 pub(super) use self::unit::factor_of_relative;
 use self::unit::{Said, check_numbers};
@@ -178,6 +179,19 @@ pub enum LocalFieldError {
         unit: &'static str,
         /// The same in ppm.
         ppm: f64,
+    },
+    /// Single numbers that are no field.
+    #[error(
+        "the field is beyond ±{most} ppm in {} of the mask, {worst:e} in the worst: leave them out of \
+         the mask", counted(*count, "voxel")
+    )]
+    Beyond {
+        /// How many.
+        count: usize,
+        /// The largest magnitude that a field has, ppm.
+        most: f64,
+        /// The worst number as stored.
+        worst: f32,
     },
     /// Numbers that are ppm only if the user says so.
     #[error(

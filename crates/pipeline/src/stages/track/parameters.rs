@@ -43,6 +43,14 @@ impl Choice for Algorithm {
     ];
 }
 
+/// The refusal of an option that this algorithm has no use for.
+pub(super) fn unused_by(algorithm: Algorithm, option: &str) -> OptionError {
+    let algorithm = algorithm.name();
+    OptionError::Unusable(format!(
+        "`{option}` has no use with the algorithm {algorithm}: leave it out"
+    ))
+}
+
 /// With which chances seeds are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SeedsBy {
@@ -226,10 +234,20 @@ impl TrackParameters {
     /// # Errors
     /// [`OptionError::Unusable`].
     pub fn check(&self, through: Through) -> Result<(), OptionError> {
-        let Some(option) = self.unused(through) else { return Ok(()) };
-        let (option, through) = (option.replace('-', "_"), through.name());
-        let why = format!("`{option}` has no use through {through}: leave it out");
-        Err(OptionError::Unusable(why))
+        if let Some(option) = self.unused(through) {
+            let (option, through) = (option.replace('-', "_"), through.name());
+            let why = format!("`{option}` has no use through {through}: leave it out");
+            return Err(OptionError::Unusable(why));
+        }
+        let algorithm = self.algorithm.unwrap_or_default().0;
+        let (power, probe) = (self.power.is_some(), self.probe.is_some());
+        match algorithm {
+            Algorithm::Deterministic if power => Err(unused_by(algorithm, "power")),
+            Algorithm::Deterministic | Algorithm::Probabilistic if probe => {
+                Err(unused_by(algorithm, "probe"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The options with what is usual of what they run through; the length of a step and where
@@ -274,9 +292,6 @@ impl TrackParameters {
 
     /// An option that is given and has no use through these directions.
     pub fn unused(&self, through: Through) -> Option<&'static str> {
-        let algorithm = self.algorithm.map_or(Algorithm::Probabilistic, |named| named.0);
-        let is_deterministic = algorithm == Algorithm::Deterministic;
-        let looks_ahead = algorithm == Algorithm::Transport;
         let named: &[(&str, bool)] = match through {
             Through::Densities => &[
                 ("fibre-threshold", self.fibre_threshold.is_some()),
@@ -284,8 +299,6 @@ impl TrackParameters {
                 ("modified-euler", self.modified_euler),
                 ("loop-check", self.loop_check),
                 ("first-fibre", self.first_fibre.is_some()),
-                ("power", self.power.is_some() && is_deterministic),
-                ("probe", self.probe.is_some() && !looks_ahead),
             ],
             Through::Samples => &[
                 ("select", self.select.is_some()),

@@ -161,7 +161,9 @@ const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
 const FANSI: &str = "Milovic C et al. Magn Reson Med 80, 814 (2018)";
 
 /// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
+///
+/// `is_guided` says whether there were fibre directions.
+pub(in crate::stages::report) fn methods(qsm: &QsmParameters, is_guided: bool) -> Methods {
     let (shape, references) = match qsm.method.0 {
         QsmMethod::Dqsm => (
             "cylinders along",
@@ -173,7 +175,7 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
         QsmMethod::Tensor => {
             ("tensors symmetric about", vec!["Liu C. Magn Reson Med 63, 1471 (2010)"])
         }
-        QsmMethod::Dtv => {
+        QsmMethod::Dtv if is_guided => {
             let text = format!(
                 "Susceptibility was mapped from the local field inside the mask by total variation \
                  (λ = {}) of what diffusion does not explain: fractional anisotropy, mean diffusivity \
@@ -184,7 +186,7 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
             );
             return Methods { text, references: vec![BILGIC, FANSI] };
         }
-        QsmMethod::Tv => {
+        QsmMethod::Dtv | QsmMethod::Tv => {
             let text = format!(
                 "Susceptibility was mapped from the local field inside the mask by total variation \
                  (λ = {}), without guidance.",
@@ -237,8 +239,28 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
             return Methods { text, references: vec!["Li W et al. NeuroImage 108, 111 (2015)"] };
         }
         QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Rts => {
-            let text = "Susceptibility was mapped from the local field without guidance.";
-            return Methods { text: text.to_owned(), references: Vec::new() };
+            let strength = qsm.in_effect().strength.unwrap_or_default();
+            let (how, reference) = match qsm.method.0 {
+                QsmMethod::Tkd => (
+                    format!("truncated k-space division (|D| of {strength} at least)"),
+                    "Shmueli K et al. Magn Reson Med 62, 1510 (2009)",
+                ),
+                QsmMethod::Tikhonov => {
+                    (format!("Tikhonov regularisation (λ = {strength})"), BILGIC)
+                }
+                _ => (
+                    format!(
+                        "inversion in two steps: of the frequencies where |D| > {strength} as they \
+                         are, of the others by total variation"
+                    ),
+                    "Kames C et al. NeuroImage 167, 276 (2018)",
+                ),
+            };
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by {how}, without \
+                 guidance."
+            );
+            return Methods { text, references: vec![reference] };
         }
     };
     let qsm = qsm.in_effect();
@@ -250,9 +272,16 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
     };
     // What κ weighs depends on the units of the data.
     let unit = if qsm.is_published() { " (fields in tesla)" } else { "" };
+    let voxels = if is_guided {
+        format!(
+            "guided by diffusion: voxels of FA above {fa} as {shape} the tensor's first eigenvector, \
+             others as spheres"
+        )
+    } else {
+        "without guidance, every voxel as a sphere".to_owned()
+    };
     let text = format!(
-        "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above \
-         {fa} as {shape} the tensor's first eigenvector, others as spheres; \
+        "Susceptibility was mapped from the local field {voxels}; \
          κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by {solver} with κ = {kappa}{unit}."
     );
     Methods { text, references }
