@@ -17,6 +17,7 @@ mod fit_curves;
 mod fit_dki;
 mod fit_dti;
 mod fit_expr;
+mod fluid;
 mod follow;
 mod help;
 mod hostile;
