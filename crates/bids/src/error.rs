@@ -22,7 +22,8 @@ pub enum BidsError {
     },
     /// Nothing to work on.
     #[error(
-        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it", .0.display()
+        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it that has no desc, or \
+         desc-preproc, and is no phase, real or imaginary part", .0.display()
     )]
     NoSeries(PathBuf),
     /// Labels that are not there.
@@ -72,6 +73,14 @@ pub enum BidsError {
     /// What a run is told is no use.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// One of several series of a session fails.
+    #[error("{series}")]
+    Series {
+        /// The name of its file.
+        series: String,
+        /// Why.
+        source: Box<BidsError>,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] PipelineError),

@@ -10,7 +10,7 @@ use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
 use crate::files::replace;
 use crate::participants::ReportLevel;
-use crate::rows::{Cell, Column, Row, columns_of, described, footer, page_of, rows_of};
+use crate::rows::{Cell, Column, Row, columns_of, described, doubts, footer, page_of, rows_of};
 use crate::{BidsError, DataSet, citation};
 
 /// What was written of a group.
@@ -24,6 +24,8 @@ pub struct Group {
     pub series: usize,
     /// The sessions of the data set that are not finished.
     pub missing: Vec<String>,
+    /// What the user should know of these series beside each other, a sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// Writes `group_dwi.tsv`, a row of each series that is finished, `group_dwi.json`, what its columns are, and
@@ -48,7 +50,7 @@ pub fn group(data_set: &DataSet, out: &Path) -> Result<Group, BidsError> {
     replace(&table, tsv(&rows, &columns).as_bytes())?;
     replace(&sidecar, format!("{:#}\n", described(&columns)).as_bytes())?;
     replace(&page, html(&rows, &columns, &missing).as_bytes())?;
-    Ok(Group { table, page, series: rows.len(), missing })
+    Ok(Group { table, page, series: rows.len(), missing, doubts: doubts(&rows) })
 }
 
 /// Writes the page of a subject (`sub-01`) with sessions, which leads to the page of each that is finished; for
@@ -80,7 +82,7 @@ fn tsv(rows: &[Row], columns: &[Column]) -> String {
     for row in rows {
         let values = columns.iter().map(|column| match row.value(column) {
             Some(Cell::Number(value)) => json!(value).to_string(),
-            Some(Cell::Word(word)) => (*word).to_owned(),
+            Some(Cell::Word(word)) => word.clone(),
             None => "n/a".to_owned(),
         });
         let values: Vec<_> = values.collect();
@@ -97,6 +99,7 @@ fn html(rows: &[Row], columns: &[Column], missing: &[String]) -> String {
     if !missing.is_empty() {
         page = page.warning(format!("Not finished: {}.", missing.join(", ")));
     }
+    page = doubts(rows).into_iter().fold(page, Page::warning);
     page_of(page, rows, columns, "", "The numbers are in group_dwi.tsv.").to_html()
 }
 

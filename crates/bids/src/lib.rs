@@ -7,8 +7,8 @@
 //!   other; `claim`: which process has which session; `seen`: what is finished;
 //! * `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
-//! * [`group`], `rows`, `numbers`, `verdicts`: a table and a page of all sessions; [`digest`]: what two
-//!   sites compare.
+//! * [`group`], `rows`, `numbers`, `verdicts`, `settings`: a table and a page of all sessions; [`digest`]:
+//!   what two sites compare.
 //!
 //! Nothing here computes a model or reads a series; inputs are only ever read.
 
@@ -30,6 +30,7 @@ mod rows;
 mod seen;
 mod series;
 mod session;
+mod settings;
 mod sidecar;
 mod sticks;
 mod tables;

@@ -9,6 +9,7 @@ use fimbria_report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 
 use crate::json::read_json;
+use crate::settings::{self, Settings};
 use crate::verdicts::{self, LEVELS};
 
 /// A series of a session.
@@ -21,6 +22,8 @@ pub(crate) struct Row {
     /// Its page, below the root.
     pub(crate) page: String,
     verdicts: Vec<Verdict>,
+    /// What it was made with.
+    pub(crate) settings: Settings,
     pub(crate) values: Vec<(String, Cell)>,
 }
 
@@ -29,8 +32,8 @@ pub(crate) struct Row {
 pub(crate) enum Cell {
     /// A number.
     Number(f64),
-    /// The level of a verdict.
-    Word(&'static str),
+    /// The level of a verdict, a setting, or stages that were left out.
+    Word(String),
 }
 
 /// What is said of each series.
@@ -54,15 +57,74 @@ enum Of {
     Results,
     /// The tables of the input.
     Input,
+    /// What it was made with.
+    Setting,
 }
 
 /// The rows of finished sessions, by their folders.
 pub(crate) fn rows_of(finished: &[(String, RunRecord)]) -> Vec<Row> {
     let series = finished.iter().flat_map(|(folder, record)| {
         let series = record.results.get("series").and_then(Value::as_array);
-        series.into_iter().flatten().map(move |series| row_of(folder, series))
+        series.into_iter().flatten().map(move |series| {
+            let name = series["name"].as_str().unwrap_or_default();
+            let mut row = row_of(folder, series);
+            row.settings = settings::of_series(record, name);
+            let left_out = left_out(&record.parameters[name]["plan"]);
+            row.values.extend(left_out.map(|stages| (LEFT_OUT.to_owned(), Cell::Word(stages))));
+            row
+        })
     });
-    series.collect()
+    let mut rows: Vec<Row> = series.collect();
+    for name in mixed_in(&rows) {
+        let column =
+            format!("{SETTING}{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        for row in &mut rows {
+            let value = row.settings.get(&name).cloned();
+            row.values.extend(value.map(|value| (column.clone(), Cell::Word(value))));
+        }
+    }
+    rows
+}
+
+/// What the name of a column of a setting begins with.
+const SETTING: &str = "setting_";
+
+/// The column of the stages that a gradient table does not carry.
+const LEFT_OUT: &str = "left_out";
+
+/// The stages that the plan of a run leaves out; `None` where there are none.
+fn left_out(plan: &Value) -> Option<String> {
+    let all = plan["left_out"].as_array()?.iter().flat_map(|one| one["stages"].as_array());
+    let names: Vec<_> = all.flatten().filter_map(Value::as_str).collect();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+/// The settings that are not the same in all rows.
+fn mixed_in(rows: &[Row]) -> Vec<String> {
+    settings::mixed(&rows.iter().map(|row| &row.settings).collect::<Vec<_>>())
+}
+
+/// What the user should know of these series beside each other, a sentence each.
+pub(crate) fn doubts(rows: &[Row]) -> Vec<String> {
+    let all: Vec<_> = rows.iter().map(|row| (&*row.name, &row.settings)).collect();
+    let mixed: Vec<_> = mixed_in(rows).iter().map(|name| settings::sentence(name, &all)).collect();
+    let mut doubts = Vec::new();
+    if !mixed.is_empty() {
+        doubts.push(format!(
+            "the series were made with mixed settings, and their numbers differ by these too: {}",
+            mixed.join(". ")
+        ));
+    }
+    let is_left_out = |row: &&Row| row.values.iter().any(|(name, _)| name == LEFT_OUT);
+    let n = rows.iter().filter(is_left_out).count();
+    if n > 0 {
+        doubts.push(format!(
+            "gradient tables do not carry all that was asked for: the column {LEFT_OUT} names what {n} of \
+             {} series lack",
+            rows.len()
+        ));
+    }
+    doubts
 }
 
 /// The row of a series by what the record of its session, in this folder, says of it.
@@ -76,6 +138,7 @@ pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
         folder: folder.to_owned(),
         page: page_below(folder, series["page"].as_str().unwrap_or_default()),
         values: values_of(series, &verdicts),
+        settings: Settings::new(),
         verdicts,
     }
 }
@@ -99,7 +162,7 @@ fn values_of(series: &Value, verdicts: &[Verdict]) -> Vec<(String, Cell)> {
         let column = verdicts::column(verdict);
         let number = verdicts::number(verdict).map(|(number, _)| Cell::Number(number));
         values.extend(number.map(|number| (column.clone(), number)));
-        values.push((column + LEVEL, Cell::Word(verdicts::word(verdict.level))));
+        values.push((column + LEVEL, Cell::Word(verdicts::word(verdict.level).to_owned())));
     }
     let tables = [&series["columns"], &series["input_columns"]];
     let all = tables.into_iter().filter_map(Value::as_object).flatten();
@@ -161,7 +224,15 @@ impl Column {
         if let Some(theirs) = name.strip_prefix("input_") {
             return said(input, "", format!("{theirs} of the input's own table of image quality"));
         }
+        if name.starts_with(SETTING) {
+            let what = "an option of the run, which is not the same in all series".to_owned();
+            return said(Of::Setting, "", what);
+        }
         match name {
+            LEFT_OUT => {
+                let what = "stages that were asked for and that the gradient table does not carry";
+                said(Of::Setting, "", what.to_owned())
+            }
             "volumes_used" => said(result, "", "volumes that the tensor was fitted to".to_owned()),
             "warnings" => said(result, "", "how many things run.json warns of".to_owned()),
             "framewise_displacement_mean" => {
@@ -268,7 +339,7 @@ fn judged(rows: &[Row], columns: &[Column]) -> Table {
     const SHOWN: usize = 8;
     let row = |column: &Column| {
         let at = |level: &'static str| {
-            let is_at = move |row: &&Row| row.value(column) == Some(&Cell::Word(level));
+            let is_at = move |row: &&Row| row.value(column) == Some(&Cell::Word(level.to_owned()));
             rows.iter().filter(is_at).map(|row| &*row.name)
         };
         let name = column.name.trim_end_matches(LEVEL).replace('_', " ");
@@ -333,7 +404,7 @@ mod tests {
         assert_eq!(names, ["moved_volumes", "moved_volumes_verdict"]);
         assert_eq!(rows[0].value(&columns[0]), Some(&Cell::Number(0.1)));
         assert_eq!(rows[1].value(&columns[0]), None);
-        assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad")));
+        assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad".to_owned())));
         let said = described(&columns);
         assert_eq!(said["moved_volumes"]["Units"], "mm");
         assert_eq!(said["moved_volumes_verdict"]["Levels"]["good"], "as it should be");

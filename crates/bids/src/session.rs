@@ -1,15 +1,18 @@
 //! A session made: the runs of its series, and their results put in place.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
+use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, Existing, Finished, InputEntry, Logbook, MapLayout, MapStyle, Named,
-    OutputEntry, OutputFolder, Page, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
-    fingerprint_of_run, run_stages,
+    ByteSize, Choice as _, Existing, Finished, Hashing, InputEntry, Logbook, MapLayout, MapStyle,
+    Named, OutputEntry, OutputFolder, Page, PipelineError, RunConfig, RunRecord,
+    Session as Machine, Stage, StageRecords, fingerprint_of_run, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -52,16 +55,8 @@ impl Planned<'_> {
 
     /// The same with their hashes.
     fn own_inputs(&self) -> Result<Vec<InputEntry>, BidsError> {
-        let entry = |(role, path): (&str, &Path)| {
-            let bytes = fimbria_image::read_regular(path).map_err(BidsError::io("read", path))?;
-            Ok(InputEntry {
-                role: role.to_owned(),
-                path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-                bytes: bytes.len() as u64,
-                xxh3_128: format!("{:032x}", xxh3_128(&bytes)),
-            })
-        };
-        self.own().map(entry).collect()
+        let own = self.own().map(|(role, path)| (role.to_owned(), path.to_owned()));
+        Ok(Hashing::start(own.collect()).finish().map_err(PipelineError::from)?)
     }
 }
 
@@ -69,6 +64,17 @@ impl Participants {
     fn work(&self, session: &Session) -> PathBuf {
         let work = self.work.clone().unwrap_or_else(|| self.out.join(OWN).join("work"));
         work.join(session.name())
+    }
+
+    /// The series of a session, and apart those without a weighted volume beside them.
+    fn weighted<'s>(&self, session: &'s Session) -> (Vec<&'s Series>, Vec<&'s Series>) {
+        let threshold = self.config.input.b0_threshold;
+        let threshold = threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
+        let is_unweighted = |series: &&Series| series.is_unweighted(threshold);
+        let (unweighted, weighted): (Vec<_>, Vec<_>) =
+            session.series.iter().partition(is_unweighted);
+        // Where there are no others the run says what it lacks.
+        if weighted.is_empty() { (unweighted, weighted) } else { (weighted, unweighted) }
     }
 
     /// Makes a session, unless it is there, within so much memory.
@@ -79,9 +85,15 @@ impl Participants {
         machine: Machine<'_>,
     ) -> Result<Ended, BidsError> {
         let work = self.work(session);
+        let (series, unweighted) = self.weighted(session);
+        // Of several the error says which.
+        let named = |series: &Series, error: BidsError| match session.series.len() {
+            1 => error,
+            _ => BidsError::Series { series: series.name.to_string(), source: Box::new(error) },
+        };
         let mut planned = Vec::new();
-        for series in &session.series {
-            planned.push(self.plan(series, &work, memory)?);
+        for series in series {
+            planned.push(self.plan(series, &work, memory).map_err(|error| named(series, error))?);
         }
         let folder = self.out.join(session.folder());
         let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
@@ -117,6 +129,15 @@ impl Participants {
                 ),
             );
         }
+        for series in unweighted {
+            log.warn(
+                Page::Bids,
+                &format!(
+                    "{} is no series: no volume is weighted (as of a scan that tells distortion)",
+                    series.name
+                ),
+            );
+        }
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
             if let Some(doubt) = one.label_names().and_then(doubt_of) {
@@ -124,7 +145,8 @@ impl Participants {
             }
             make_folder(folder)?;
             let Finished { products, mut record } =
-                run_stages("bids", stages, folder, existing, machine)?;
+                run_stages("bids", stages, folder, existing, machine)
+                    .map_err(|error| named(series, error.into()))?;
             let records = products.find::<StageRecords>().map(|records| &records.0[..]);
             let methods = citation::kept(&methods_of(records.unwrap_or_default()));
             // Maps are read again one by one: all of them would be in memory twice.
@@ -134,10 +156,11 @@ impl Participants {
             record.inputs.extend(one.own_inputs()?);
             let (labels, folder) = (*labels, folder.clone());
             let ran_now = Ran { data_set: &self.data_set, series, labels, folder, record };
+            let quality = verdicts::of_run(&ran_now.folder)?;
             let mut result = json!({
                 "columns": numbers,
-                "input_columns": of_input(series),
-                verdicts::VERDICTS: verdicts::of_run(&ran_now.folder)?,
+                "input_columns": of_input(series, quality.as_ref()),
+                verdicts::VERDICTS: quality.map(|quality| quality.verdicts),
                 citation::METHODS: methods,
             });
             if let Some(mended) = ran_now.mended() {
@@ -169,7 +192,7 @@ impl Participants {
     fn publish(
         &self,
         session: &Session,
-        ran: &[Ran<'_>],
+        all: &[Ran<'_>],
         results: Vec<Value>,
         fingerprint: String,
         log: &Logbook<'_>,
@@ -178,14 +201,14 @@ impl Participants {
         let unfinished = log.session().unfinished;
         let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
         let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
-        let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
+        let inputs: Vec<_> = all.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
         let parameters =
-            ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
+            all.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
         let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
         record.fingerprint = Some(fingerprint);
         let mut series_results = Vec::new();
-        for (ran, mut entry) in ran.iter().zip(results) {
-            let name = match session.series.len() {
+        for (ran, mut entry) in all.iter().zip(results) {
+            let name = match all.len() {
                 1 => session.name(),
                 _ => ran.names().label().to_owned(),
             };
@@ -338,33 +361,29 @@ impl Participants {
     }
 }
 
+/// More bytes than the heading and the first row of a table of image quality have.
+const MOST_OF_A_ROW: u64 = 1 << 20;
+
 /// What others measured of the input: the mean displacement from volume to volume, and the columns of
 /// QSIPrep's own table.
-fn of_input(series: &Series) -> Map<String, Value> {
+fn of_input(series: &Series, quality: Option<&Quality>) -> Map<String, Value> {
     let mut columns = Map::new();
-    let table = |path: &Option<PathBuf>| {
-        let path = path.as_ref()?;
-        let text = fimbria_image::read_regular_text(path).ok()?;
-        // Before 1.0 QSIPrep wrote one of them with commas.
-        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
-        let mut rows = text.lines().map(|line| line.split(between).map(str::to_owned).collect());
-        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
-    };
-    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
-    if let Some((heading, rows)) = confounds
-        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
-    {
-        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
-        let moved: Vec<f64> = moved.collect();
-        if !moved.is_empty() {
-            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
-            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
-        }
+    let moved = quality.iter().flat_map(|quality| quality.framewise_mm.iter().flatten());
+    let moved: Vec<f64> = moved.copied().collect();
+    if !moved.is_empty() {
+        let mean = moved.iter().sum::<f64>() / moved.len() as f64;
+        columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
     }
-    if let Some((heading, rows)) = table(&series.image_qc)
-        && let Some(row) = rows.first()
-    {
-        for (name, value) in heading.iter().zip(row) {
+    let first_row = |path: &Path| {
+        let file = fimbria_image::open_regular(path).ok()?;
+        let mut lines = BufReader::new(file.take(MOST_OF_A_ROW)).lines().map_while(Result::ok);
+        // Before 1.0 QSIPrep wrote it with commas.
+        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
+        let mut row = || Some(lines.next()?.split(between).map(str::to_owned).collect::<Vec<_>>());
+        Some((row()?, row()?))
+    };
+    if let Some((heading, row)) = series.image_qc.as_deref().and_then(first_row) {
+        for (name, value) in heading.iter().zip(&row) {
             if let Ok(number) = value.parse::<f64>() {
                 columns.insert(format!("input_{name}"), json!(number));
             }

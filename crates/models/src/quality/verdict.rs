@@ -324,7 +324,7 @@ pub fn moved_by_confounds(framewise_mm: &[f64]) -> Verdict {
             Level::Unknown,
             "",
             RULE,
-            "the confounds have no framewise displacement",
+            "no framewise displacement of this series is known",
         );
     }
     let mean = known.iter().sum::<f64>() / known.len() as f64;
@@ -364,9 +364,9 @@ pub fn residuals(series: &SeriesQuality) -> Verdict {
     )
 }
 
-/// Whether voxels could be fitted. What fails it: samples that are zero or no numbers.
+/// Whether voxels could be fitted, and to what was measured. What fails it: samples that are zero or no numbers.
 pub fn status(fit: &Fitted, mask: &Mask) -> Verdict {
-    const NAME: &str = "Voxels not fitted";
+    const NAME: &str = "Voxels in doubt";
     const RULE: [&str; 2] = [
         "1 % of the mask or less (doubtful up to 5 %) without a fit, or of samples that are not positive",
         "measured",

@@ -1,6 +1,7 @@
 //! `fimbria bids`.
 
 mod names;
+mod series;
 mod several;
 mod standard;
 
@@ -55,8 +56,12 @@ pub(crate) fn data_set(folder: &Folder, series: &[(&str, &str)]) {
         write_image(path("space-ACPC_desc-brain_mask.nii.gz"), &made.mask, &options).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bval"), &made.bvals).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bvec"), &bvecs).unwrap();
-        fs::write(path("desc-confounds_timeseries.tsv"), "framewise_displacement\nn/a\n0.2\n0.4\n")
-            .unwrap();
+        // A row for each volume; the last one was lost.
+        let moved = ["n/a"].into_iter().chain(["0.2", "0.4"].repeat(10)).chain(["n/a"]);
+        assert_eq!(moved.clone().count(), made.dwi.n_volumes);
+        let confounds =
+            format!("framewise_displacement\n{}\n", moved.collect::<Vec<_>>().join("\n"));
+        fs::write(path("desc-confounds_timeseries.tsv"), confounds).unwrap();
         fs::write(path("space-ACPC_desc-image_qc.tsv"), "file_name\tmean_fd\nx\t0.3\n").unwrap();
     }
 }
