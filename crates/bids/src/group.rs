@@ -10,7 +10,8 @@ use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
 use crate::files::replace;
 use crate::participants::ReportLevel;
-use crate::rows::{Cell, Column, Row, columns_of, described, doubts, footer, page_of, rows_of};
+use crate::rows::{Cell, Column, Row, columns_of, described, doubts, rows_of};
+use crate::strips::{footer, page_of};
 use crate::{BidsError, DataSet, citation};
 
 /// What was written of a group.

@@ -7,7 +7,7 @@
 //!   other; `claim`: which process has which session; `seen`: what is finished;
 //! * `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
-//! * [`group`], `rows`, `numbers`, `verdicts`, `settings`: a table and a page of all sessions; [`digest`]:
+//! * [`group`], `rows`, `numbers`, `verdicts`, `settings`, `strips`: a table and a page of all sessions; [`digest`]:
 //!   what two sites compare.
 //!
 //! Nothing here computes a model or reads a series; inputs are only ever read.
@@ -33,6 +33,7 @@ mod session;
 mod settings;
 mod sidecar;
 mod sticks;
+mod strips;
 mod tables;
 mod verdicts;
 

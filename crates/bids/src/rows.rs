@@ -4,13 +4,11 @@ use std::path::Path;
 
 use fimbria_models::quality::Verdict;
 use fimbria_pipeline::RunRecord;
-use fimbria_report::plot::{Dot, strip};
-use fimbria_report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 
 use crate::json::read_json;
 use crate::settings::{self, Settings};
-use crate::verdicts::{self, LEVELS};
+use crate::verdicts;
 
 /// A series of a session.
 pub(crate) struct Row {
@@ -43,12 +41,12 @@ pub(crate) struct Column {
     /// As BIDS writes it; empty where it has none or nobody knows.
     pub(crate) unit: String,
     description: String,
-    of: Of,
+    pub(crate) of: Of,
 }
 
 /// Where a column is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+pub(crate) enum Of {
     /// The number of a verdict.
     Verdict,
     /// The level of a verdict.
@@ -173,7 +171,7 @@ fn values_of(series: &Value, verdicts: &[Verdict]) -> Vec<(String, Cell)> {
 }
 
 /// What the name of a column of levels ends with.
-const LEVEL: &str = "_verdict";
+pub(crate) const LEVEL: &str = "_verdict";
 
 /// Every column that a row has, in the order of the first row that has it; what maps are, their sidecars
 /// below `out` say.
@@ -248,7 +246,7 @@ impl Row {
         self.values.iter().find(|(name, _)| *name == column.name).map(|(_, value)| value)
     }
 
-    fn number(&self, column: &Column) -> Option<f64> {
+    pub(crate) fn number(&self, column: &Column) -> Option<f64> {
         match self.value(column) {
             Some(Cell::Number(number)) => Some(*number),
             _ => None,
@@ -281,88 +279,6 @@ pub(crate) fn described(columns: &[Column]) -> Value {
     Value::Object(all)
 }
 
-/// A strip of dots of each column, which lead to the pages of their series, and a table of these; `up` is the
-/// way from this page to the root.
-pub(crate) fn page_of(
-    head: Page,
-    rows: &[Row],
-    columns: &[Column],
-    up: &str,
-    caption: &str,
-) -> Page {
-    let links: Vec<_> = rows.iter().map(|row| format!("{up}{}", row.page)).collect();
-    let figure = |column: &Column| {
-        let dots = rows.iter().zip(&links).filter_map(|(row, link)| {
-            Some(Dot { value: row.number(column)?, name: &row.name, link })
-        });
-        let dots: Vec<_> = dots.collect();
-        let caption = match rows.len() - dots.len() {
-            0 => String::new(),
-            n => format!("{n} series without."),
-        };
-        // Verdicts have the names that their session's page gives them.
-        let heading = match column.of {
-            Of::Verdict => column.name.replace('_', " "),
-            _ => column.name.to_string(),
-        };
-        (strip(&heading, &column.unit.replace("^2", "²"), &dots), caption)
-    };
-    let section = |of: Of, heading: &str, text: &str| {
-        let figures = columns.iter().filter(|column| column.of == of).map(figure).collect();
-        Section::new(heading).text(text).figures(figures)
-    };
-    let has = |of: Of| columns.iter().any(|column| column.of == of);
-    let mut page = head;
-    if has(Of::Level) {
-        let what =
-            "Verdicts on each series, as on its page. A dot is a series, and leads to its page.";
-        let quality = section(Of::Verdict, "Are the scans good?", what);
-        page = page.section(quality.table(judged(rows, columns)));
-    }
-    let what = "A dot is a series, and leads to its page. Medians are over the voxels fitted.";
-    page = page.section(section(Of::Results, "Results", what));
-    if has(Of::Input) {
-        let what = "What the tables of the input say of the same series.";
-        page = page.section(section(Of::Input, "Input", what));
-    }
-    let table = Table {
-        caption: caption.to_owned(),
-        columns: ["series", "page"].map(str::to_owned).to_vec(),
-        rows: rows.iter().zip(links).map(|(row, link)| vec![row.name.clone(), link]).collect(),
-    };
-    page.section(Section::new("Series").table(table))
-}
-
-/// How many series each verdict finds how, and which of them are not good.
-fn judged(rows: &[Row], columns: &[Column]) -> Table {
-    /// Names in a row of the table.
-    const SHOWN: usize = 8;
-    let row = |column: &Column| {
-        let at = |level: &'static str| {
-            let is_at = move |row: &&Row| row.value(column) == Some(&Cell::Word(level.to_owned()));
-            rows.iter().filter(is_at).map(|row| &*row.name)
-        };
-        let name = column.name.trim_end_matches(LEVEL).replace('_', " ");
-        let counts = LEVELS.iter().map(|(_, word, _)| at(word).count().to_string());
-        let names: Vec<&str> = at("bad").chain(at("doubtful")).collect();
-        let more = if names.len() > SHOWN { " …" } else { "" };
-        let shown = names[..names.len().min(SHOWN)].join(", ") + more;
-        std::iter::once(name).chain(counts).chain([shown]).collect()
-    };
-    let levels = LEVELS.iter().map(|(_, word, _)| *word);
-    let heads = std::iter::once("verdict").chain(levels).chain(["bad or doubtful"]);
-    Table {
-        caption: "How many series each verdict finds how.".to_owned(),
-        columns: heads.map(str::to_owned).collect(),
-        rows: columns.iter().filter(|column| column.of == Of::Level).map(row).collect(),
-    }
-}
-
-/// What stands below a page.
-pub(crate) fn footer() -> String {
-    format!("fimbria {}", env!("CARGO_PKG_VERSION"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,15 +294,6 @@ mod tests {
         assert_eq!(page_below("sub-01", "../sub-01.html"), "sub-01.html");
         assert_eq!(page_below("sub-01/ses-2", "../../sub-01_ses-2.html"), "sub-01_ses-2.html");
         assert_eq!(page_below("sub-01/ses-2", "x.html"), "sub-01/ses-2/x.html");
-    }
-
-    #[test]
-    fn dots_lead_from_a_page_below_the_root_to_the_pages_of_series() {
-        let rows = [row("sub-1", &[("a", 1.5)]), row("sub-2", &[("a", 2.0), ("b", 0.0)])];
-        let columns = columns_of(&rows, Path::new("nowhere"));
-        let page = page_of(Page::new("x"), &rows, &columns, "../", "").to_html();
-        assert!(page.contains("<a href=\"../sub-2.html\">") && page.contains("1 series without."));
-        assert!(!page.contains("http:"));
     }
 
     #[test]
@@ -408,10 +315,6 @@ mod tests {
         let said = described(&columns);
         assert_eq!(said["moved_volumes"]["Units"], "mm");
         assert_eq!(said["moved_volumes_verdict"]["Levels"]["good"], "as it should be");
-        let table = super::judged(&rows, &columns);
-        assert_eq!(table.rows, [["moved volumes", "1", "0", "0", "1", "sub-2"]]);
-        let page = page_of(Page::new("x"), &rows, &columns, "", "").to_html();
-        assert!(page.contains("Are the scans good?"));
     }
 
     #[test]

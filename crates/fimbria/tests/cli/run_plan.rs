@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use crate::util::Folder;
 
 /// A crossing phantom `p`, weighted along so many directions of one shell.
@@ -29,10 +27,8 @@ fn densities_of_few_directions_have_a_lower_degree_and_a_run_says_so() {
     assert!(warnings(&folder).contains(sentence));
     assert!(fs::read_to_string(folder.join("out/report/report.html")).unwrap().contains(sentence));
     let plan = folder.json("out/plan/plan.json");
-    assert_eq!(
-        (&plan["lower_degree"]["degree"], &plan["left_out"]),
-        (&4.into(), &Value::Array(vec![]))
-    );
+    assert_eq!(plan["lower_degree"]["degree"], 4);
+    assert!(plan["left_out"].as_array().unwrap().is_empty());
     let record = folder.json("out/run.json");
     assert_eq!(record["parameters"]["fod"]["fit"]["order"], "4");
     assert_eq!(folder.image("out/fod/fod.nii.gz").n_volumes, 15);
@@ -97,7 +93,7 @@ fn numbers_that_json_does_not_have_are_judged_as_on_a_command_line() {
         let error = folder.failed(&format!("{RUN} --set dti.bmax={number}"));
         assert!(error.contains("[dti]") && error.to_lowercase().contains(number), "{error}");
         fs::write(folder.join("run.toml"), format!("[dti]\nbmax = {number}\n")).unwrap();
-        let error = folder.failed("bids p out participant --config run.toml");
+        let error = folder.failed("run --config run.toml -o out");
         assert!(error.contains("[dti]") && error.to_lowercase().contains(number), "{error}");
     }
 }

@@ -187,8 +187,13 @@ pub fn contrast(series: &SeriesQuality) -> Verdict {
     let above = pairs.iter().filter(|is_above| **is_above).count() as f64 / pairs.len() as f64;
     let level = falling(ratio, [1.10, 1.05]).max(falling(above, [0.9, 0.75]));
     let says = match level {
-        Level::Good => "volumes of near directions have more in common than perpendicular ones",
-        _ => "directions make little difference: do they belong to these volumes?",
+        Level::Good => {
+            "volumes of near directions have more in common than perpendicular ones".to_owned()
+        }
+        _ => format!(
+            "nearest directions are above perpendicular ones in {:.0} % of the volumes: do they belong to these?",
+            100.0 * above
+        ),
     };
     verdict(NAME, level, format!("{ratio:.2}"), RULE, says)
 }
