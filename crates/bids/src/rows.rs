@@ -92,8 +92,7 @@ const LEFT_OUT: &str = "left_out";
 
 /// The stages that the plan of a run leaves out; `None` where there are none.
 fn left_out(plan: &Value) -> Option<String> {
-    let all = plan["left_out"].as_array()?.iter().flat_map(|one| one["stages"].as_array());
-    let names: Vec<_> = all.flatten().filter_map(Value::as_str).collect();
+    let names: Vec<_> = plan["left_out"].as_array()?.iter().filter_map(Value::as_str).collect();
     (!names.is_empty()).then(|| names.join(","))
 }
 

@@ -500,9 +500,9 @@ impl RunConfig {
         stages.extend(susceptibility.into_iter().flatten());
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         plan.compare(&given, &stages);
-        if !plan.is_plain() {
-            stages.insert(0, Box::new(plan));
-        }
+        // What cannot be loaded leaves nothing, not even a plan.
+        let after_load = plan.stage(stages[0].inputs());
+        stages.splice(1..1, after_load);
         Ok(stages)
     }
 }

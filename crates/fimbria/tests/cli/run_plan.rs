@@ -105,5 +105,5 @@ fn shells_of_few_directions_are_warned_of_where_their_mean_is_taken() {
     folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
     let said = folder.done("fit msdki p/dwi.nii.gz --mask p/mask.nii.gz -o msdki").stderr;
     assert!(said.contains("b=1000 (8 volumes) has 8 distinct directions"), "{said}");
-    assert!(!said.contains("b=2000"), "{said}");
+    assert!(!said.contains("b=2000 (20 volumes) has"), "{said}");
 }

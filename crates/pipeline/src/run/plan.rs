@@ -11,7 +11,7 @@ use crate::options::{Values, from_values};
 use crate::stages::fits::fit_maps::FitModel as _;
 use crate::stages::fits::fod::{self, Degree, LEAST_DIRECTIONS, degree_in_run};
 use crate::stages::fits::{FOD, Fit};
-use crate::{Choice as _, Logbook, OutputFolder, Page, Products, Stage, StageError};
+use crate::{Choice as _, Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
 
 /// What of a run is not made as it was asked for: a stage that warns of it and writes it down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub(super) struct Plan {
     lower_degree: Option<LowerDegree>,
     /// The tables whose options no stage of the run takes.
     unused: Vec<String>,
+    /// The files of the gradient table.
+    #[serde(skip)]
+    inputs: Vec<Input>,
 }
 
 /// Stages that are not made.
@@ -42,9 +45,11 @@ struct LowerDegree {
 impl Plan {
     const FILE: &'static str = "plan.json";
 
-    /// True where all is made as it was asked for.
-    pub(super) fn is_plain(&self) -> bool {
-        *self == Self::default()
+    /// The stage, where something is not made as it was asked for; `inputs` are those of the series.
+    pub(super) fn stage(self, inputs: Vec<Input>) -> Option<Box<dyn Stage>> {
+        let is_table = |(role, _): &Input| role == "gradients";
+        let inputs = inputs.into_iter().filter(is_table).collect();
+        (self != Self::default()).then(|| Box::new(Self { inputs, ..self }) as Box<dyn Stage>)
     }
 
     /// The degree of the densities, where it is lower than usual.
@@ -175,8 +180,15 @@ impl Stage for Plan {
         "plan"
     }
 
+    fn inputs(&self) -> Vec<Input> {
+        self.inputs.clone()
+    }
+
     fn parameters(&self) -> Value {
-        json!(self)
+        // Reasons tell of the gradient table, which is an input.
+        let left_out = self.left_out.iter().flat_map(|left_out| &left_out.stages);
+        let left_out: Vec<_> = left_out.collect();
+        json!({ "left_out": left_out, "degree": self.lower_degree(), "unused": self.unused })
     }
 
     fn outputs(&self) -> Vec<String> {

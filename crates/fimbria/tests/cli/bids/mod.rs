@@ -288,8 +288,11 @@ fn what_old_releases_of_qsiprep_wrote_is_read_too() {
     ] {
         fs::remove_file(at.join(format!("sub-01_{old}"))).unwrap();
         let text = match new {
-            "confounds.tsv" => "framewise_displacement\ttrans_x\nn/a\t0\n0.7\t0\n0.9\t0\n",
-            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n",
+            "confounds.tsv" => {
+                let moved = ["0.7\t0\n0.9\t0\n"; 10].concat();
+                format!("framewise_displacement\ttrans_x\nn/a\t0\n{moved}n/a\t0\n")
+            }
+            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n".to_owned(),
         };
         fs::write(at.join(format!("sub-01_{new}")), text).unwrap();
     }
