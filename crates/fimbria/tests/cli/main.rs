@@ -47,6 +47,7 @@ mod records;
 mod replay;
 mod report;
 mod run;
+mod run_plan;
 mod sift2;
 mod snapshots;
 mod spacing;

@@ -37,5 +37,5 @@ pub use named_file::NamedFile;
 pub use number::{Number, Quantity, above, any, at_least, one_of, within};
 pub use takes::{FileType, Takes};
 pub use values::{
-    OptionError, Options, Values, from_values, in_run, paths_beside, refuse_unused, usual,
+    OptionError, Options, Values, from_values, in_run, in_words, paths_beside, refuse_unused, usual,
 };
