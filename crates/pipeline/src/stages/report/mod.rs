@@ -229,13 +229,13 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     }
     let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
     methods.extend(fits.filter_map(|stage| stage.methods()));
-    if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
+    if let Some(qsm) = records.iter().find_map(MapSusceptibility::from_record) {
         // A run guides by what it has fitted, the command by the directions that it is given.
         let is_guided = |record: &RunRecord| {
             let guide = record.stages.iter().any(|stage| stage.name == "guide");
             guide || record.results.contains_key("v1_frame")
         };
-        methods.push(sections::qsm::methods(&qsm.parameters, records.iter().any(is_guided)));
+        methods.push(qsm.parameters.methods(records.iter().any(is_guided)));
     }
     methods
 }

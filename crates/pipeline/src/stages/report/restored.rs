@@ -83,7 +83,7 @@ impl Restored {
             // Its files are enough.
             ("connectome", |_| None),
             ("sift2", |record| Some(Box::new(Sift2InRun::of_record(record)?))),
-            ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
+            ("qsm", |record| Some(Box::new(MapSusceptibility::from_record(record)?))),
             ("accuracy", |_| Some(Box::new(Compare))),
         ];
         let mut add = |name: &str, stage_of: &dyn Fn(&RunRecord) -> Option<Box<dyn Stage>>| {
