@@ -45,6 +45,7 @@ pub(crate) fn local_field<'py>(
         let images = PhaseImages { grid, phases, magnitudes, mask };
         let mut products = Products::default();
         products.put(files.of_images(images, log)?);
+        let parameters = parameters.resolve(&Place::Command);
         let stage = MakeField { files: None, parameters, style: MapStyle::default() };
         stage.compute(&mut products, log)?;
         Ok(products.take::<Fields>()?)

@@ -543,7 +543,7 @@ fn susceptibility_stages(
     let map =
         MapSusceptibility { parameters, style, dqsm_files, compares, relative, checkpointing };
     Ok([
-        Box::new(MakeField { files, parameters: field, style }),
+        Box::new(MakeField { files, parameters: field.resolve(&Place::Run), style }),
         Box::new(Guide { fa_threshold, weighs }),
         Box::new(map),
     ])

@@ -38,7 +38,12 @@ pub enum Background {
 
 impl Background {
     /// Defaults of other programs.
-    pub const VSHARP: Self = Self::VSharp { radius_mm: 12.0, threshold: 0.05 };
+    pub const VSHARP_RADIUS_MM: f64 = 12.0;
+    /// As [`VSHARP_RADIUS_MM`](Self::VSHARP_RADIUS_MM).
+    pub const VSHARP_THRESHOLD: f64 = 0.05;
+    /// With their defaults.
+    pub const VSHARP: Self =
+        Self::VSharp { radius_mm: Self::VSHARP_RADIUS_MM, threshold: Self::VSHARP_THRESHOLD };
     /// As [`VSHARP`](Self::VSHARP).
     pub const PDF: Self = Self::Pdf { tolerance: 1e-5 };
     /// As [`VSHARP`](Self::VSHARP).
