@@ -52,9 +52,13 @@ pub struct FieldParameters {
     #[arg(value_parser = choice::<BackgroundMethod>())]
     pub background: Named<BackgroundMethod>,
 
-    /// Largest radius of the spherical means
+    /// Radius of the spherical means, of several the largest
     #[arg(long, value_name = "MM", number = above(0.0, "mm"), by = BACKGROUND)]
     pub radius: Option<f64>,
+
+    /// Weight λ that keeps the local field small, where the background is told from it by least squares
+    #[arg(long, value_name = "VALUE", number = above(0.0, ""), by = BACKGROUND)]
+    pub lambda: Option<f64>,
 }
 
 impl Resolve for FieldParameters {

@@ -2,6 +2,7 @@
 
 mod lbv;
 mod pdf;
+mod resharp;
 mod vsharp;
 
 use super::background::BackgroundMethod;
@@ -11,6 +12,7 @@ pub(super) const WAYS: &[(BackgroundMethod, &str, &str)] = &[
     BackgroundMethod::listed(&vsharp::FACTS, &vsharp::VSharp),
     BackgroundMethod::listed(&pdf::FACTS, &pdf::Pdf),
     DEFAULT,
+    BackgroundMethod::listed(&resharp::FACTS, &resharp::Resharp),
 ];
 
 /// The one that is taken where none is chosen.
