@@ -22,7 +22,8 @@ pub enum BidsError {
     },
     /// Nothing to work on.
     #[error(
-        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it{}",
+        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it that has no desc, or \
+         desc-preproc, and is no phase, real or imaginary part{}",
         folder.display(), but_others(other_descs)
     )]
     NoSeries {
@@ -114,6 +115,14 @@ pub enum BidsError {
     /// What a run is told is no use.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// One of several series of a session fails.
+    #[error("{series}")]
+    Series {
+        /// The name of its file.
+        series: String,
+        /// Why.
+        source: Box<BidsError>,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] PipelineError),

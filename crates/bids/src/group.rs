@@ -9,7 +9,8 @@ use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
 use crate::own::{is_free, put, remove};
 use crate::participants::ReportLevel;
-use crate::rows::{Cell, Column, Row, columns_of, described, footer, page_of, rows_of};
+use crate::rows::{Cell, Column, Row, columns_of, described, doubts, rows_of};
+use crate::strips::{footer, page_of};
 use crate::{BidsError, DataSet, citation};
 
 /// What was written of a group.
@@ -25,6 +26,8 @@ pub struct Group {
     pub missing: Vec<String>,
     /// Files that would be written and are somebody else's, below the derivatives.
     pub theirs: Vec<&'static str>,
+    /// What the user should know of these series beside each other, a sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// Writes `group_dwi.tsv`, a row of each series that is finished, `group_dwi.json`, what its columns are, and
@@ -63,7 +66,7 @@ pub fn group(data_set: &DataSet, out: &Path, force: bool) -> Result<Group, BidsE
         put(out, name, text.as_bytes(), true)?;
     }
     let [table, page] = ["group_dwi.tsv", "group_dwi.html"].map(|name| out.join(name));
-    Ok(Group { table, page, series: rows.len(), missing, theirs })
+    Ok(Group { table, page, series: rows.len(), missing, doubts: doubts(&rows), theirs })
 }
 
 /// Writes the page of a subject (`sub-01`) with sessions, which leads to the page of each that is finished; for
@@ -96,7 +99,7 @@ fn tsv(rows: &[Row], columns: &[Column]) -> String {
     for row in rows {
         let values = columns.iter().map(|column| match row.value(column) {
             Some(Cell::Number(value)) => json!(value).to_string(),
-            Some(Cell::Word(word)) => (*word).to_owned(),
+            Some(Cell::Word(word)) => word.clone(),
             None => "n/a".to_owned(),
         });
         let values: Vec<_> = values.collect();
@@ -113,6 +116,7 @@ fn html(rows: &[Row], columns: &[Column], missing: &[String]) -> String {
     if !missing.is_empty() {
         page = page.warning(format!("Not finished: {}.", missing.join(", ")));
     }
+    page = doubts(rows).into_iter().fold(page, Page::warning);
     page_of(page, rows, columns, "", "The numbers are in group_dwi.tsv.").to_html()
 }
 

@@ -8,8 +8,8 @@
 //! * `made`, `own`, `work`: what is ours: stages of a session, files of the root, folders to work in;
 //! * `place`, `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
-//! * [`group`], `rows`, `numbers`, `verdicts`: a table and a page of all sessions; [`digest`]: what two
-//!   sites compare.
+//! * [`group`], `rows`, `numbers`, `verdicts`, `settings`, `strips`: a table and a page of all sessions; [`digest`]:
+//!   what two sites compare.
 //!
 //! Nothing here computes a model or reads a series; inputs are only ever read.
 
@@ -34,8 +34,10 @@ mod rows;
 mod seen;
 mod series;
 mod session;
+mod settings;
 mod sidecar;
 mod sticks;
+mod strips;
 mod tables;
 mod verdicts;
 mod work;

@@ -77,7 +77,7 @@ impl Participants {
 
     /// The name of the page of a series of this label.
     fn page_name(&self, session: &Session, label: &str) -> String {
-        match session.series.len() {
+        match self.weighted(session).0.len() {
             1 => format!("{}.html", session.name()),
             _ => format!("{label}.html"),
         }

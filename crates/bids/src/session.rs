@@ -1,14 +1,17 @@
 //! A session made: the runs of its series, and their results put in place.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
+use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, Existing, Fingerprint, Finished, InputEntry, Logbook, MapLayout,
-    MapStyle, Named, OutputFolder, Page, RunConfig, RunRecord, Session as Machine, Stage,
-    StageRecords, fingerprints_of_run, hash_file, run_stages,
+    ByteSize, Choice as _, Existing, Fingerprint, Finished, Hashing, InputEntry, Logbook,
+    MapLayout, MapStyle, Named, OutputFolder, Page, PipelineError, RunConfig, RunRecord,
+    Session as Machine, Stage, StageRecords, fingerprints_of_run, hash_file, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -85,20 +88,23 @@ impl Planned<'_> {
 
     /// The same with their hashes.
     fn own_inputs(&self) -> Result<Vec<InputEntry>, BidsError> {
-        let entry = |(role, path): (&str, &Path)| {
-            let bytes = fimbria_image::read_regular(path).map_err(BidsError::io("read", path))?;
-            Ok(InputEntry {
-                role: role.to_owned(),
-                path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-                bytes: bytes.len() as u64,
-                xxh3_128: format!("{:032x}", xxh3_128(&bytes)),
-            })
-        };
-        self.own().map(entry).collect()
+        let own = self.own().map(|(role, path)| (role.to_owned(), path.to_owned()));
+        Ok(Hashing::start(own.collect()).finish().map_err(PipelineError::from)?)
     }
 }
 
 impl Participants {
+    /// The series of a session, and apart those without a weighted volume beside them.
+    pub(crate) fn weighted<'s>(&self, session: &'s Session) -> (Vec<&'s Series>, Vec<&'s Series>) {
+        let threshold = self.config.input.b0_threshold;
+        let threshold = threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
+        let is_unweighted = |series: &&Series| series.is_unweighted(threshold);
+        let (unweighted, weighted): (Vec<_>, Vec<_>) =
+            session.series.iter().partition(is_unweighted);
+        // Where there are no others the run says what it lacks.
+        if weighted.is_empty() { (unweighted, weighted) } else { (weighted, unweighted) }
+    }
+
     /// Makes what of a session is not there, within so much memory.
     pub(crate) fn session(
         &self,
@@ -108,9 +114,16 @@ impl Participants {
     ) -> Result<Ended, BidsError> {
         let (name, folder) = (session.name(), self.out.join(session.folder()));
         let work = Work::new(self.work.as_deref(), &self.out);
+        let (series, unweighted) = self.weighted(session);
+        // Of several the error says which.
+        let named = |series: &Series, error: BidsError| match session.series.len() {
+            1 => error,
+            _ => BidsError::Series { series: series.name.to_string(), source: Box::new(error) },
+        };
         let mut planned = Vec::new();
-        for series in &session.series {
-            planned.push(self.plan(series, &work.of_session(&name), memory)?);
+        for series in series {
+            let plan = self.plan(series, &work.of_session(&name), memory);
+            planned.push(plan.map_err(|error| named(series, error))?);
         }
         let seen = |planned: &[Planned<'_>], Earlier { record, .. }: &Earlier| {
             let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
@@ -166,6 +179,15 @@ impl Participants {
         work.begin(&name)?;
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
         let (mut ran, mut results) = (Vec::new(), Vec::new());
+        for series in unweighted {
+            log.warn(
+                Page::Bids,
+                &format!(
+                    "{} is no series: no volume is weighted (as of a scan that tells distortion)",
+                    series.name
+                ),
+            );
+        }
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
             if let Some(doubt) = one.label_names().and_then(doubt_of) {
@@ -173,7 +195,8 @@ impl Participants {
             }
             make_folder(folder)?;
             let Finished { products, mut record } =
-                run_stages("bids", stages, folder, existing, machine)?;
+                run_stages("bids", stages, folder, existing, machine)
+                    .map_err(|error| named(series, error.into()))?;
             one.leave_out_others(&mut record);
             let records = products.find::<StageRecords>().map(|records| &records.0[..]);
             let methods = citation::kept(&methods_of(records.unwrap_or_default()));
@@ -184,10 +207,11 @@ impl Participants {
             record.inputs.extend(one.own_inputs()?);
             let (labels, folder) = (*labels, folder.clone());
             let ran_now = Ran { data_set: &self.data_set, series, labels, folder, record };
+            let quality = verdicts::of_run(&ran_now.folder)?;
             let mut result = json!({
                 "columns": numbers,
-                "input_columns": of_input(series),
-                verdicts::VERDICTS: verdicts::of_run(&ran_now.folder)?,
+                "input_columns": of_input(series, quality.as_ref()),
+                verdicts::VERDICTS: quality.map(|quality| quality.verdicts),
                 citation::METHODS: methods,
             });
             if let Some(mended) = ran_now.mended() {
@@ -354,33 +378,29 @@ impl Participants {
     }
 }
 
+/// More bytes than the heading and the first row of a table of image quality have.
+const MOST_OF_A_ROW: u64 = 1 << 20;
+
 /// What others measured of the input: the mean displacement from volume to volume, and the columns of
 /// QSIPrep's own table.
-fn of_input(series: &Series) -> Map<String, Value> {
+fn of_input(series: &Series, quality: Option<&Quality>) -> Map<String, Value> {
     let mut columns = Map::new();
-    let table = |path: &Option<PathBuf>| {
-        let path = path.as_ref()?;
-        let text = fimbria_image::read_regular_text(path).ok()?;
-        // Before 1.0 QSIPrep wrote one of them with commas.
-        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
-        let mut rows = text.lines().map(|line| line.split(between).map(str::to_owned).collect());
-        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
-    };
-    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
-    if let Some((heading, rows)) = confounds
-        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
-    {
-        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
-        let moved: Vec<f64> = moved.collect();
-        if !moved.is_empty() {
-            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
-            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
-        }
+    let moved = quality.iter().flat_map(|quality| quality.framewise_mm.iter().flatten());
+    let moved: Vec<f64> = moved.copied().collect();
+    if !moved.is_empty() {
+        let mean = moved.iter().sum::<f64>() / moved.len() as f64;
+        columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
     }
-    if let Some((heading, rows)) = table(&series.image_qc)
-        && let Some(row) = rows.first()
-    {
-        for (name, value) in heading.iter().zip(row) {
+    let first_row = |path: &Path| {
+        let file = fimbria_image::open_regular(path).ok()?;
+        let mut lines = BufReader::new(file.take(MOST_OF_A_ROW)).lines().map_while(Result::ok);
+        // Before 1.0 QSIPrep wrote it with commas.
+        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
+        let mut row = || Some(lines.next()?.split(between).map(str::to_owned).collect::<Vec<_>>());
+        Some((row()?, row()?))
+    };
+    if let Some((heading, row)) = series.image_qc.as_deref().and_then(first_row) {
+        for (name, value) in heading.iter().zip(&row) {
             if let Ok(number) = value.parse::<f64>() {
                 columns.insert(format!("input_{name}"), json!(number));
             }

@@ -164,16 +164,18 @@ const WRITES: &[Written] = &[
 const HELP: &str = "\
 Input:
   Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
-  spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask,
-  graddev, and for the group's table confounds and image_qc; labels (dseg, called what dseg.tsv
-  says), tissues that say where streamlines through densities may end (5tt, hsvs, aparcaseg, aseg,
-  synthseg) and a gradient-echo scan (part-phase, part-mag in anat or swi) where they lie in the
-  space of the series; labels and tissues of the data sets of --datasets too. All are only read.
+  spaces that of ACPC; no phase, and none without a weighted volume beside another. With each are
+  taken bval and bvec (beside it or above), desc-brain_mask, graddev, and for the group's table
+  confounds and image_qc; labels (dseg, called what dseg.tsv says), tissues that say where
+  streamlines through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo
+  scan (part-phase, part-mag in anat or swi) where they lie in the space of the series; labels and
+  tissues of the data sets of --datasets too. All are only read.
   Options of BIDS apps may have underscores: --participant_label.
 
 What is done:
   Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does
-  not support; --config FILE has tables for stages, and says by [run] fits what is done.
+  not carry, and a warning says so; --config FILE has tables for stages, and says by [run] fits what
+  is done.
 
 Several at once:
   With --mem as many sessions are worked on beside each other as there are threads and memory for,
@@ -264,6 +266,9 @@ impl Bids {
                 }
                 for name in made.theirs {
                     console.warn(&Page::Bids.behind(theirs(name)));
+                }
+                for doubt in &made.doubts {
+                    console.warn(&Page::Bids.behind(doubt));
                 }
                 Ok(())
             }

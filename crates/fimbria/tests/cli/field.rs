@@ -62,7 +62,8 @@ pub(crate) fn with_echoes() -> Folder {
 fn a_sphere_is_mapped_from_its_phase() {
     let folder = with_echoes();
     // The largest of V-SHARP's balls has to fit well into this small mask.
-    let bounds = [("vsharp --radius 5", 0.2), ("pdf", 0.2), ("lbv", 0.2)];
+    let bounds =
+        [("vsharp --radius 5", 0.2), ("resharp --radius 3", 0.2), ("pdf", 0.2), ("lbv", 0.2)];
     for (options, least) in bounds {
         let background = options.split(' ').next().unwrap();
         folder.done(&format!(

@@ -49,7 +49,9 @@ fn commands() -> Vec<String> {
     ]
     .map(|line| format!("{line} -o out"))
     .to_vec();
-    lines.extend(["vsharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")));
+    lines.extend(
+        ["vsharp", "resharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")),
+    );
     lines.push(format!("{PHASE} --unwrap laplacian -o out"));
     for how in ["dqsm --iterations 2", "dtv"] {
         lines.push(format!("{qsm} --method {how} --v1 dti/V1.nii.gz -o out"));

@@ -32,7 +32,7 @@ fn methods_of_the_fourier_domain_are_named_with_their_strength_and_source() {
     let folder = with_sphere();
     for (method, words, source) in [
         ("tkd", "truncated k-space division (|D| of 0.2 at least)", "Shmueli"),
-        ("tikhonov", "Tikhonov regularisation (λ = 0.2)", "Bilgic"),
+        ("tikhonov", "Tikhonov regularisation (λ = 0.2)", "Kressler"),
         ("rts", "|D| &gt; 0.2", "Kames"),
     ] {
         let line = "qsm field.nii --mask mask.nii --strength 0.2";

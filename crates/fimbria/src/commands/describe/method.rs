@@ -169,7 +169,7 @@ impl OptionAbout {
         let defaults: Vec<_> =
             arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
         let default = match arg.get::<Usual>() {
-            Some(Usual(words)) => Some((*words).to_owned()),
+            Some(Usual(words)) => Some(words.to_string()),
             None if is_flag => None,
             None => part(&defaults.join(" ")),
         };

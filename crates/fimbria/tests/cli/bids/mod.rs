@@ -2,6 +2,7 @@
 
 mod names;
 mod ownership;
+mod series;
 mod several;
 mod standard;
 
@@ -56,8 +57,12 @@ pub(crate) fn data_set(folder: &Folder, series: &[(&str, &str)]) {
         write_image(path("space-ACPC_desc-brain_mask.nii.gz"), &made.mask, &options).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bval"), &made.bvals).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bvec"), &bvecs).unwrap();
-        fs::write(path("desc-confounds_timeseries.tsv"), "framewise_displacement\nn/a\n0.2\n0.4\n")
-            .unwrap();
+        // A row for each volume; the last one was lost.
+        let moved = ["n/a"].into_iter().chain(["0.2", "0.4"].repeat(10)).chain(["n/a"]);
+        assert_eq!(moved.clone().count(), made.dwi.n_volumes);
+        let confounds =
+            format!("framewise_displacement\n{}\n", moved.collect::<Vec<_>>().join("\n"));
+        fs::write(path("desc-confounds_timeseries.tsv"), confounds).unwrap();
         fs::write(path("space-ACPC_desc-image_qc.tsv"), "file_name\tmean_fd\nx\t0.3\n").unwrap();
     }
 }
@@ -287,8 +292,11 @@ fn what_old_releases_of_qsiprep_wrote_is_read_too() {
     ] {
         fs::remove_file(at.join(format!("sub-01_{old}"))).unwrap();
         let text = match new {
-            "confounds.tsv" => "framewise_displacement\ttrans_x\nn/a\t0\n0.7\t0\n0.9\t0\n",
-            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n",
+            "confounds.tsv" => {
+                let moved = ["0.7\t0\n0.9\t0\n"; 10].concat();
+                format!("framewise_displacement\ttrans_x\nn/a\t0\n{moved}n/a\t0\n")
+            }
+            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n".to_owned(),
         };
         fs::write(at.join(format!("sub-01_{new}")), text).unwrap();
     }

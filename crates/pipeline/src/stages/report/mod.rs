@@ -21,7 +21,7 @@ use self::sections::connectome::Matrices;
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
 use crate::stages::connectome::Connections;
-use crate::stages::field::Fields;
+use crate::stages::field::{Fields, parameters_of_record};
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
@@ -229,13 +229,16 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     }
     let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
     methods.extend(fits.filter_map(|stage| stage.methods()));
-    if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
+    if let Some(field) = records.iter().find_map(parameters_of_record) {
+        methods.push(field.methods());
+    }
+    if let Some(qsm) = records.iter().find_map(MapSusceptibility::from_record) {
         // A run guides by what it has fitted, the command by the directions that it is given.
         let is_guided = |record: &RunRecord| {
             let guide = record.stages.iter().any(|stage| stage.name == "guide");
             guide || record.results.contains_key("v1_frame")
         };
-        methods.push(sections::qsm::methods(&qsm.parameters, records.iter().any(is_guided)));
+        methods.push(qsm.parameters.methods(records.iter().any(is_guided)));
     }
     methods
 }

@@ -8,7 +8,8 @@ use fimbria_image::{Grid, Image, counted, read_image};
 use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
 use serde::Serialize;
 
-use super::parameters::{Algorithm, EndedBy, unused_by};
+use super::parameters::{Algorithm, unused_by};
+use super::resolved::EndedBy;
 use super::{Through, TrackError, TrackParameters};
 use crate::hashing::Input;
 use crate::options::{Described as _, FileType, OptionError, Takes};
