@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_image::gradients::Shell;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
@@ -85,13 +86,17 @@ fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
     Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
 }
 
-/// The degree that a run gives densities of so many directions of a shell where none is set: 8 where they
-/// determine degree 6, as the constraint supplies the rest, else 4; `None` where they do not determine that.
-pub fn degree_in_run(directions: usize) -> Option<Degree> {
-    match directions {
-        28.. => Some(Degree(8)),
-        LEAST_DIRECTIONS.. => Some(Degree(4)),
-        _ => None,
+/// The degree that a run gives densities where none is set: 8 where a shell has as many volumes as harmonics of
+/// degree 6 have coefficients, since the constraint supplies the rest, else 4; `None` where the directions of no
+/// shell determine that.
+pub fn degree_in_run(gradients: &GradientTable) -> Option<Degree> {
+    let is_weighted = |shell: &Shell| !gradients.is_b0(shell.volumes[0]);
+    let shells = gradients.shells().into_iter().filter(is_weighted);
+    let volumes = shells.map(|shell| shell.volumes.len()).max();
+    match (gradients.most_directions_of_a_shell(), volumes) {
+        (..LEAST_DIRECTIONS, _) => None,
+        (_, Some(28..)) => Some(Degree(8)),
+        _ => Some(Degree(4)),
     }
 }
 
