@@ -449,7 +449,7 @@ METHODS = {
             "tractogram": TRACTOGRAM,
             "labels": Given("Any", None, "Whole numbers [x, y, z], 0 for no region; an image, or its path"),
             "weights": Given("npt.ArrayLike | str | None", "None", "A weight for each streamline, or the name of such data of the tractogram"),
-            "map": Given("Mapping[str, Any] | None", "None", "Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images, or their paths"),
+            "map": Given("Mapping[str, Any] | None", "None", "Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images, or their paths; arrays are of the voxels of the labels"),
             "affine": AFFINE,
         },
         "`weights`, `numbers` and `lengths` (mm) [n, n], `means` of the maps by name, and `labels` [n].",

@@ -2,13 +2,14 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import yaml
 from nipype.interfaces.base import BaseInterfaceInputSpec, File, SimpleInterface, TraitedSpec, isdefined, traits
 
 # The labels and descriptions of all maps, in the form of qsirecon/data/scalars/*.yaml.
-SCALARS = yaml.safe_load(Path(__file__).with_name("scalars.yaml").read_text(encoding="utf-8"))
+SCALARS = yaml.safe_load(
+    subprocess.run(["fimbria", "describe", "--format", "qsirecon"], check=True, capture_output=True).stdout
+)
 MODELS = ("dti", "dki", "msdki", "dki1d", "stremi", "stremi1d", "ivim", "mono")
 
 
@@ -23,7 +24,7 @@ class FimbriaFitInputSpec(BaseInterfaceInputSpec):
 
 
 class FimbriaFitOutputSpec(TraitedSpec):
-    """A file for each label of scalars.yaml whose model was fitted."""
+    """A file for each label whose model was fitted."""
 
 
 for _label, _scalar in SCALARS.items():

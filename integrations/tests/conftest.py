@@ -3,35 +3,47 @@
 The environment variable FIMBRIA names the program; without it, it is what stands on the path.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-for folder in ("nipype", "pydra", "qsirecon"):
-    sys.path.insert(0, str(ROOT / folder))
 # Nipype and pydra ask a server for newer versions unless told not to.
 os.environ["NO_ET"] = "1"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def program(tmp_path_factory):
-    """The program, first on the path as `fimbria`."""
-    found = shutil.which(os.environ.get("FIMBRIA", "fimbria"))
-    assert found, "no program: name it by the environment variable FIMBRIA"
-    folder = tmp_path_factory.mktemp("bin")
-    (folder / "fimbria").symlink_to(Path(found).resolve())
+def prepare():
+    """The program, first on the path as `fimbria`, and the wrappers that it writes, which tests import."""
+    program = shutil.which(os.environ.get("FIMBRIA", "fimbria"))
+    assert program, "no program: name it by the environment variable FIMBRIA"
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    (folder / "fimbria").symlink_to(Path(program).resolve())
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     os.environ["FIMBRIA"] = str(folder / "fimbria")
-    return str(folder / "fimbria")
+    for form in ("nipype", "pydra", "matlab"):
+        run(os.environ["FIMBRIA"], "describe", "--format", form, "-o", folder / "wrappers")
+    sys.path[:0] = [str(folder / "wrappers"), str(ROOT / "qsirecon")]
+    return folder / "wrappers"
 
 
 def run(*words):
     subprocess.run([str(word) for word in words], check=True, capture_output=True)
+
+
+WRAPPERS = prepare()
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The program."""
+    return os.environ["FIMBRIA"]
 
 
 @pytest.fixture(scope="session")

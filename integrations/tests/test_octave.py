@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nibabel
 import pytest
-from conftest import ROOT, needed
+from conftest import WRAPPERS, needed
 
 SCRIPT = r"""
 addpath('%(matlab)s');
@@ -50,7 +50,7 @@ def test_an_option_that_there_is_not_is_an_error(octave, tmp_path):
 
 
 def test_every_function_is_read_and_has_help(octave, tmp_path):
-    names = sorted(path.stem for path in (ROOT / "matlab" / "+fimbria").glob("*.m"))
+    names = sorted(path.stem for path in (WRAPPERS / "+fimbria").glob("*.m"))
     lines = [f"assert(!isempty(strfind(help('fimbria.{name}'), '{name.upper()}')));" for name in names]
     done = of_octave(octave, tmp_path, "\n".join(["addpath('%(matlab)s');", *lines]))
     assert done.returncode == 0, done.stderr
@@ -58,13 +58,13 @@ def test_every_function_is_read_and_has_help(octave, tmp_path):
 
 def test_the_syntax_is_that_of_matlab():
     lint = Path(sys.executable).parent / "mh_lint"
-    done = subprocess.run([lint, "--ignore-config", str(ROOT / "matlab")], capture_output=True, text=True)
+    done = subprocess.run([lint, "--ignore-config", str(WRAPPERS)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
 def of_octave(octave, folder, script):
     path = folder / "script.m"
-    path.write_text(script % {"matlab": ROOT / "matlab"} if "%(" in script else script)
+    path.write_text(script % {"matlab": WRAPPERS} if "%(" in script else script)
     return subprocess.run(
         [octave, "--no-gui", "--quiet", "--no-init-file", str(path)], cwd=folder, capture_output=True, text=True
     )

@@ -24,7 +24,7 @@ def test_maps_come_under_the_labels_of_qsirecon(phantom, tmp_path):
 
 
 def test_every_scalar_has_the_fields_that_qsirecon_reads():
-    scalars = yaml.safe_load((FOLDER / "scalars.yaml").read_text())
+    scalars = interface.SCALARS
     assert set(THEIRS) <= set(scalars)
     for label, scalar in scalars.items():
         assert label == f"{scalar['bids']['model']}_{scalar['bids']['param']}"

@@ -149,6 +149,12 @@ _DIPY_ORDER = [
 ]  # fmt: skip
 
 
+#: What DIPY's `mkt` and `rtk` are clipped to where nothing is said.
+_DIPY_RANGE = (-3 / 7, 10.0)
+#: mm²/s: what DIPY takes for no diffusion.
+_DIPY_LEAST = 2e-7
+
+
 def _multiplicity(entry: str) -> int:
     """How many entries of the whole tensor are this one."""
     times = 24
@@ -182,17 +188,35 @@ class KurtosisFit(TensorFit):
         """Radial kurtosis, within limits."""
         return np.clip(self.maps["RK"], min_kurtosis, max_kurtosis)
 
-    def mkt(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
-        """Mean of the kurtosis tensor, within limits."""
-        return np.clip(self.maps["MKT"], min_kurtosis, max_kurtosis)
+    def _within(self, values: Array, min_kurtosis: float | None, max_kurtosis: float | None) -> Array:
+        """Clipped; where no limits are given, to DIPY's usual ones if the model follows DIPY."""
+        low, high = _DIPY_RANGE if self._is_dipys else (-np.inf, np.inf)
+        return np.clip(values, low if min_kurtosis is None else min_kurtosis, high if max_kurtosis is None else max_kurtosis)
+
+    def _known(self, values: Array, least: Array) -> Array:
+        """The values; of a model that follows DIPY 0 where it takes the least eigenvalue for none."""
+        return np.where(least > _DIPY_LEAST, values, 0) if self._is_dipys else values
+
+    @property
+    def _is_dipys(self) -> bool:
+        options = {} if self.model is None else self.model.options
+        return str(options.get("compat")).lower() == "dipy"
+
+    def mkt(self, min_kurtosis: float | None = None, max_kurtosis: float | None = None) -> Array:
+        """Mean of the kurtosis tensor, within limits: none by default, -3/7 to 10 with compat="dipy"."""
+        return self._within(self.maps["MKT"], min_kurtosis, max_kurtosis)
 
     def akc(self, sphere: Any) -> Array:
-        """Kurtosis along directions (a sphere of DIPY, or an array [n, 3]), MD² W(n) / D(n)²: [..., n]."""
+        """Kurtosis along directions (a sphere of DIPY, or an array [n, 3]), MD² W(n) / D(n)²: [..., n].
+
+        With compat="dipy" -3/7 at least, and 0 where an eigenvalue is not positive, as DIPY's.
+        """
         dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
         mean = np.trace(self.quadratic_form, axis1=-2, axis2=-1)[..., None] / 3
         diffusivity = self.adc(dirs)
         whole = mean**2 * self._form(dirs)
-        return np.divide(whole, diffusivity**2, out=np.zeros_like(whole), where=diffusivity > 0)
+        along = np.divide(whole, diffusivity**2, out=np.zeros_like(whole), where=diffusivity > 0)
+        return self._within(self._known(along, self.evals[..., 2, None]), None, np.inf)
 
     def _form(self, dirs: Array) -> Array:
         """W along directions: [..., n]."""
@@ -207,8 +231,8 @@ class KurtosisFit(TensorFit):
         """Those of the tensor, then `kt`: [..., 27]."""
         return np.concatenate([super().model_params, self.kt], axis=-1)
 
-    def rtk(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
-        """MD² / RD² times the mean of the kurtosis tensor across the principal direction, within limits.
+    def rtk(self, min_kurtosis: float | None = None, max_kurtosis: float | None = None) -> Array:
+        """MD² / RD² times the mean of the kurtosis tensor across the principal direction, within limits as of `mkt`.
 
         Hansen B et al. Magn Reson Med 69, 1754 (2013).
         """
@@ -222,7 +246,7 @@ class KurtosisFit(TensorFit):
         mean = np.einsum("...e,e...n->...n", self.maps["kurtosis"], np.array(columns)).mean(axis=-1)
         radial = values[..., 1:].mean(axis=-1)
         scale = np.divide(values.mean(axis=-1), radial, out=np.zeros_like(radial), where=radial > 0)
-        return np.clip(scale**2 * mean, min_kurtosis, max_kurtosis)
+        return self._within(self._known(scale**2 * mean, values[..., 2]), min_kurtosis, max_kurtosis)
 
     @property
     def kfa(self) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -407,31 +407,49 @@ def sample_sticks(
     return Sticks(made, place, shape)
 
 
-def _region(name: str, given: Any, affine: Array) -> Any:
+class _Voxels(NamedTuple):
+    """Those that arrays without a place lie on: whose they are, how many, and scanner mm from voxel."""
+
+    whose: str
+    shape: tuple[int, ...]
+    affine: Array
+
+    def check(self, name: str, shape: tuple[int, ...]) -> None:
+        """Refuses an array of other voxels."""
+        if shape != self.shape:
+            raise ValueError(
+                f"{name} has the voxels {shape}, and the {self.whose} {self.shape}: of other voxels give an image, "
+                "which says how they lie (fimbria.load, nibabel)"
+            )
+
+
+def _region(name: str, given: Any, voxels: _Voxels) -> Any:
     """A region as the extension takes it."""
     if isinstance(given, (str, PathLike)):
         return given
     if isinstance(given, Image):
         return (name, given._series, given.affine.tolist())
-    if hasattr(given, "dataobj") and hasattr(given, "affine"):
-        affine, given = np.asarray(given.affine, dtype=np.float64), np.asanyarray(given.dataobj)
-    values = np.asarray(given)
+    own = getattr(given, "affine", None) if hasattr(given, "dataobj") else None
+    values = np.asanyarray(given.dataobj) if own is not None else np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 3:
         return (name, np.ascontiguousarray(values, dtype=np.float32))
     if values.ndim != 3:
         raise ValueError(f"{name} has the shape {values.shape}: it must be voxels (x, y, z) or points (n, 3)")
-    return (name, readable(name, values)[..., None], affine.tolist())
+    if own is None:
+        voxels.check(name, values.shape)
+        own = voxels.affine
+    return (name, readable(name, values)[..., None], np.asarray(own, dtype=np.float64).tolist())
 
 
-def _regions(name: str, given: Any, affine: Array) -> list[Any]:
+def _regions(name: str, given: Any, voxels: _Voxels) -> list[Any]:
     if given is None:
         return []
     several = isinstance(given, (list, tuple)) and any(
         isinstance(one, (str, PathLike, np.ndarray, Image)) or hasattr(one, "dataobj") for one in given
     )
     if not several:
-        return [_region(name, given, affine)]
-    return [_region(f"{name}[{i}]", one, affine) for i, one in enumerate(given)]
+        return [_region(name, given, voxels)]
+    return [_region(f"{name}[{i}]", one, voxels) for i, one in enumerate(given)]
 
 
 def track(
@@ -460,13 +478,13 @@ def track(
     is_function = isinstance(directions, Fit) or hot or sh_basis is not None
     unused = []
     if isinstance(directions, Sticks):
-        place, medium = directions._affine, directions._samples
+        place, medium, shape = directions._affine, directions._samples, directions._samples.shape
         unused = [("mask", mask is not None), ("frame", frame is not None), ("affine", affine is not None)]
         unused += [("hot", hot), ("sh_basis", sh_basis is not None), ("dispersion", bool(dispersion))]
     elif is_function:
         if hot and sh_basis is not None:
             raise ValueError("hot and sh_basis exclude each other: entries are no harmonics")
-        medium, place, _ = _function(directions, sh_basis, frame, mask, affine)
+        medium, place, shape = _function(directions, sh_basis, frame, mask, affine)
         unused = [("dispersion", bool(dispersion))]
     else:
         if isinstance(directions, Peaks):
@@ -482,42 +500,42 @@ def track(
                 f"directions has the shape {directions.shape}: peaks are (x, y, z, n, 3) or (x, y, z, 3n); "
                 "of harmonics say sh_basis, of unique entries hot"
             )
-        field, place, _ = field_of(directions, mask, affine)
+        field, place, shape = field_of(directions, mask, affine)
         medium = (field, frame or "scanner", float(dispersion))
     for name, is_given in unused:
         if is_given:
             raise ValueError(f"{name} has no use with these directions: leave it out")
-    used = np.eye(4) if place is None else place
-    starts = _regions("seeds", seeds, used)
+    voxels = _Voxels("directions", tuple(shape), np.eye(4) if place is None else place)
+    starts = _regions("seeds", seeds, voxels)
     if not starts:
         raise ValueError("there are no seeds: give a mask, points, or files")
     regions = {
         "seeds": starts,
-        "include": _regions("include", include, used),
+        "include": _regions("include", include, voxels),
         "include_any": include_any,
         "in_order": in_order,
-        "exclude": _regions("exclude", exclude, used),
-        "stop": _regions("stop", stop, used),
-        "target": _regions("target", target, used),
+        "exclude": _regions("exclude", exclude, voxels),
+        "stop": _regions("stop", stop, voxels),
+        "target": _regions("target", target, voxels),
         "network": network,
     }
     tissues = None
     if isinstance(act, (str, PathLike)):
         options = {**options, "act": str(act)}
     elif act is not None:
-        if not isinstance(act, Image):
-            used = np.asarray(getattr(act, "affine", used), dtype=np.float64)
-            act = np.asanyarray(getattr(act, "dataobj", act))
-            act = act[..., None] if act.ndim == 3 else act
-        tissues, _, _ = field_of(act, None, used)
+        tissues, _, _ = _volumes("act", act, None, None, voxels)
     made = worked(lambda on: _core.track(medium, regions, tissues, as_json(options), on), threads, device, progress)
     return Tracks(made)
 
 
 def _volumes(
-    name: str, given: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None
+    name: str,
+    given: Any,
+    mask: npt.ArrayLike | None,
+    affine: npt.ArrayLike | None,
+    voxels: _Voxels | None = None,
 ) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
-    """Images as the extension takes them, of one volume too."""
+    """Images as the extension takes them, of one volume too; arrays lie on `voxels` where these are given."""
     given = opened(given)
     if isinstance(given, Image):
         return field_of(given, mask, given.affine)
@@ -526,6 +544,9 @@ def _volumes(
     array = array[..., None] if array.ndim == 3 else array
     if array.ndim != 4:
         raise ValueError(f"{name} has the shape {array.shape}, and must have the axes x, y, z")
+    if own is None and voxels is not None:
+        voxels.check(name, array.shape[:3])
+        own = voxels.affine
     return field_of(array, mask, own)
 
 
@@ -594,16 +615,14 @@ def qsm(
     return Susceptibility(made, place, shape)
 
 
-def _tractogram(given: Any) -> Tractogram:
-    if isinstance(given, (str, PathLike)):
-        return load_tractogram(str(given))
-    return Tractogram.from_streamlines(given)
-
-
-def _check_place(name: str, place: Place, lines: Tractogram) -> None:
-    """Refuses voxels of which nobody said how they lie, where streamlines lie in a scanner."""
-    if place is None and lines.affine is not None and not np.array_equal(lines.affine, np.eye(4)):
+def _tractogram(given: Any, name: str, place: Place) -> Tractogram:
+    """The streamlines; refused where they lie in a scanner and nobody said how the voxels `name` do."""
+    is_file = isinstance(given, (str, PathLike))
+    lines = load_tractogram(given) if is_file else Tractogram.from_streamlines(given)
+    is_in_scanner = is_file if lines.affine is None else not np.array_equal(lines.affine, np.eye(4))
+    if place is None and is_in_scanner:
         raise ValueError(f"{name} is an array, and streamlines lie in the scanner: say affine=, scanner mm from its voxels")
+    return lines
 
 
 class _Placed:
@@ -627,11 +646,11 @@ def life(
     device: str | None,
     progress: Progress,
 ) -> Evaluation:
-    data, lines = opened(data), _tractogram(tractogram)
+    data = opened(data)
     series, place, shape = series_of(data, table_of(data, gtab), mask, affine, in_scanner=True)
     if len(shape) != 3:
         raise ValueError(f"data has the voxels {shape}: streamlines lie on three axes")
-    _check_place("data", place, lines)
+    lines = _tractogram(tractogram, "data", place)
     made = worked(lambda on: _core.life(lines._lines(), series, as_json(options), on), threads, device, progress)
     return Evaluation(made, place, shape)
 
@@ -647,18 +666,18 @@ def connectome(
     threads: int,
     progress: Progress,
 ) -> Connectome:
-    lines = _tractogram(tractogram)
+    field, place, shape = _volumes("labels", labels, None, affine)
+    lines = _tractogram(tractogram, "labels", place)
     column = weights if isinstance(weights, str) else None
     if weights is not None and column is None:
         column = "weights"
         values = np.asarray(weights, dtype=np.float64).ravel()
-        lines = Tractogram(lines.points, lines.offsets, per_streamline={column: values})
+        lines = Tractogram(lines.points, lines.offsets, per_streamline={column: values}, affine=lines.affine, shape=lines.shape)
     elif column is not None and column not in lines.per_streamline:
         known = ", ".join(lines.per_streamline) or "none"
         raise ValueError(f"the streamlines have no data `{column}`; they have {known}")
-    field, place, _ = _volumes("labels", labels, None, affine)
-    _check_place("labels", place, lines)
-    maps = [(name, _volumes(name, one, None, affine)[0]) for name, one in (map or {}).items()]
+    voxels = _Voxels("labels", shape, np.eye(4) if place is None else place)
+    maps = [(name, _volumes(f"the map {name}", one, None, None, voxels)[0]) for name, one in (map or {}).items()]
     made = worked(lambda on: _core.connectome(lines._lines(), field, maps, as_json({**options, "weights": column}), on), threads, None, progress)
     return Connectome(made)
 
@@ -677,7 +696,6 @@ def sift2(
     progress: Progress,
 ) -> StreamlineWeights:
     function, place, _ = _function(densities, sh_basis, frame, mask, affine)
-    lines = _tractogram(tractogram)
-    _check_place("densities", place, lines)
+    lines = _tractogram(tractogram, "densities", place)
     made = worked(lambda on: _core.sift2(lines._lines(), function, act, as_json(options), on), threads, None, progress)
     return StreamlineWeights(made)

@@ -98,6 +98,7 @@ def as_gradients(gtab: Any) -> Gradients:
         return gtab
     if hasattr(gtab, "bvals") and hasattr(gtab, "bvecs"):
         threshold = getattr(gtab, "b0_threshold", DEFAULT_B0_THRESHOLD)
+        _check_encoding(getattr(gtab, "btens", None), threshold)
         return Gradients(gtab.bvals, gtab.bvecs, threshold, frame="voxel")
     if isinstance(gtab, tuple) and len(gtab) == 2:
         return Gradients(*gtab)
@@ -107,6 +108,25 @@ def as_gradients(gtab: Any) -> Gradients:
     raise TypeError(
         "gtab must be a gradient table of fimbria or DIPY, a pair (bvals, bvecs), or an array of rows x y z b"
     )
+
+
+def _check_encoding(btens: Any, b0_threshold: float) -> None:
+    """Refuses a table whose b-tensors [n, 3, 3] are not of rank one, as those of one direction of weighting are.
+
+    As much as a tenth of b may be missing to that: the cross-terms of imaging gradients reach a few percent, planar or
+    spherical encoding lacks all of it.
+    """
+    if btens is None:
+        return
+    values = np.linalg.eigvalsh(np.asarray(btens, dtype=np.float64))
+    allowed = np.maximum(0.1 * values[:, 2], b0_threshold)
+    wrong = np.hypot(values[:, 0], values[:, 1]) > allowed
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"gtab.btens of volume {first} has the eigenvalues {values[first, ::-1].round(1).tolist()} s/mm²: planar, "
+            "spherical or general encoding, and these models are of linear encoding alone (leave such volumes out)"
+        )
 
 
 def to_scanner(frame: Frame, affine: npt.NDArray[np.float64] | None) -> Frame:

@@ -1013,7 +1013,7 @@ def connectome(
         A weight for each streamline, or the name of such data of the tractogram
     map : optional
         Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images,
-        or their paths
+        or their paths; arrays are of the voxels of the labels
     affine : optional
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity

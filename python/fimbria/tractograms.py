@@ -103,7 +103,7 @@ class Tractogram:
                 for name, values in streamlines.data_per_point.items()
             }
             source = source.streamlines
-        parts = [np.asarray(one, dtype=np.float32).reshape(-1, 3) for one in source]
+        parts = [_points(number, one) for number, one in enumerate(source)]
         offsets = np.zeros(len(parts) + 1, dtype=np.uint64)
         np.cumsum([len(one) for one in parts], out=offsets[1:])
         points = np.concatenate(parts) if parts else np.zeros((0, 3), np.float32)
@@ -237,6 +237,16 @@ class Tractogram:
         header.set_sform(self.affine, code=1)
         header.set_qform(self.affine, code=1)
         return header
+
+
+def _points(number: int, given: Any) -> Array:
+    """The points of a streamline; nothing at all is a streamline without any."""
+    points = np.asarray(given, dtype=np.float32)
+    if points.shape == (0,):
+        return points.reshape(0, 3)
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(f"streamline {number} has the shape {points.shape}, and must be points (n, 3)")
+    return points
 
 
 def _rows(values: Array) -> Array:

@@ -1,7 +1,7 @@
 //! Local fields from phase, and maps of susceptibility.
 
 use fimbria_image::{Image, Mask};
-use fimbria_pipeline::options::from_values;
+use fimbria_pipeline::options::{Place, Resolve as _, from_values};
 use fimbria_pipeline::stages::field::{
     FieldParameters, Fields, MakeField, PhaseFiles, PhaseImages,
 };
@@ -45,6 +45,7 @@ pub(crate) fn local_field<'py>(
         let images = PhaseImages { grid, phases, magnitudes, mask };
         let mut products = Products::default();
         products.put(files.of_images(images, log)?);
+        let parameters = parameters.resolve(&Place::Command);
         let stage = MakeField { files: None, parameters, style: MapStyle::default() };
         stage.compute(&mut products, log)?;
         Ok(products.take::<Fields>()?)
@@ -122,7 +123,8 @@ pub(crate) fn qsm<'py>(
         let parameters: QsmParameters = from_values(&values)?;
         files.check(&parameters)?;
         parameters.check()?;
-        let fa_threshold = parameters.threshold();
+        let parameters = parameters.resolve(&Place::Command);
+        let fa_threshold = parameters.fibre_threshold();
         let image = |given: Option<Given>| given.map(|given| given.image(log)).transpose();
         let tissue = tissue.into_iter().flatten().map(|given| given.image(log));
         let (mask, reference) = (field.mask(log)?, image(reference)?);
@@ -150,18 +152,18 @@ pub(crate) fn qsm<'py>(
             dqsm_files: false,
             compares: false,
             relative: files.is_relative(),
-            keep: None,
+            checkpointing: None,
         };
         stage.compute(&mut products, log)?;
         Ok(products.take::<ChiMap>()?)
     })?;
-    let ChiMap { chi, anisotropy, residual, course, stopped, metrics, .. } = made;
+    let ChiMap { chi, anisotropy, residual, convergence, stopped, metrics, .. } = made;
     let maps = [("chi", Some(chi)), ("msa", anisotropy), ("residual", residual)];
     let maps = maps.into_iter().filter_map(|(name, image)| Some((name.to_owned(), image?)));
     let result = PyDict::new(py);
     result.set_item("maps", maps_of(py, maps)?)?;
-    let (n, columns) = (course.rows.len(), course.columns.len());
-    let rows: Vec<f64> = course.rows.into_iter().flatten().collect();
+    let (n, columns) = (convergence.rows.len(), convergence.columns.len());
+    let rows: Vec<f64> = convergence.rows.into_iter().flatten().collect();
     result.set_item("iterations", PyArray1::from_vec(py, rows).reshape([n, columns])?)?;
     result.set_item("stopped", stopped.map(|stopped| stopped.as_str()))?;
     let metrics = metrics.map(|found| {

@@ -173,3 +173,34 @@ def test_the_scripts_of_the_manual_find_the_same(tmp_path, monkeypatch):
         passed.append(counts)
     often = [counts > np.percentile(counts[counts > 0], 50) for counts in passed]
     assert (passed[1][often[0]] > 0).mean() > 0.9 and (passed[0][often[1]] > 0).mean() > 0.9
+
+
+def test_kurtosis_that_noise_makes_extreme_is_clipped_as_dipys(table, series):
+    from dipy.core.sphere import Sphere
+    from dipy.reconst.dki import DiffusionKurtosisFit, DiffusionKurtosisModel
+
+    noisy = np.abs(series + np.random.default_rng(5).normal(0, 150, series.shape)) + 1
+    ours = fimbria.KurtosisModel(table, fit_method="OLS", compat="dipy").fit(noisy)
+    # Their methods of the same tensors.
+    theirs = DiffusionKurtosisFit(DiffusionKurtosisModel(table), ours.model_params.astype(np.float64))
+    sphere = Sphere(xyz=np.eye(3))
+    usable = ours.evals[..., 2] > 1e-5
+    for name, given in (("mkt", ()), ("rtk", ()), ("akc", (sphere,))):
+        a, b = getattr(ours, name)(*given)[usable], getattr(theirs, name)(*given)[usable]
+        # Ours are in single precision.
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3, err_msg=name)
+        assert a.min() == pytest.approx(-3 / 7), name
+    free = fimbria.KurtosisModel(table, fit_method="OLS", unconstrained=True).fit(noisy)
+    assert free.mkt().min() < -1 and free.mkt(min_kurtosis=-0.1).min() == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("shape", ["STE", "PTE"])
+def test_a_table_of_other_than_linear_encoding_is_refused_by_name(gtab, series, shape):
+    from dipy.core.gradients import gradient_table
+
+    other = gradient_table(gtab.bvals, bvecs=gtab.bvecs, btens=shape)
+    with pytest.raises(ValueError, match=r"gtab.btens of volume 4 .* linear encoding"):
+        fimbria.TensorModel(other).fit(series)
+    linear = gradient_table(gtab.bvals, bvecs=gtab.bvecs, btens="LTE")
+    # b-values of their table are lengths of vectors.
+    np.testing.assert_allclose(fimbria.TensorModel(linear).fit(series).fa, fimbria.TensorModel(gtab).fit(series).fa, atol=1e-5)

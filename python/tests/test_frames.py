@@ -166,6 +166,57 @@ def test_streamlines_in_a_scanner_and_arrays_without_a_place_are_not_put_togethe
             work()
 
 
+def test_weights_do_not_hide_that_nobody_said_how_labels_lie(grid):
+    affine, _ = grid
+    line = fimbria.Tractogram(lines_along(FIBRE, affine, n=1), [0, 25], affine=affine, shape=SHAPE)
+    with pytest.raises(ValueError, match="say affine="):
+        fimbria.connectome(line, np.ones(SHAPE, int), weights=[1.0])
+
+
+def test_streamlines_of_a_file_lie_in_the_scanner_whatever_its_format(grid, tmp_path):
+    affine, _ = grid
+    path = tmp_path / "line.tck"
+    fimbria.Tractogram(lines_along(FIBRE, affine, n=1), [0, 25]).save(path)
+    with pytest.raises(ValueError, match="say affine="):
+        fimbria.connectome(path, np.ones(SHAPE, int))
+
+
+def test_maps_of_a_connectome_lie_on_its_labels(grid):
+    nibabel = pytest.importorskip("nibabel")
+    affine, _ = grid
+    lines = fimbria.Tractogram(lines_along(FIBRE, affine), np.arange(21) * 25, affine=affine, shape=SHAPE)
+    labels = np.ones(SHAPE, np.int16)
+    labels[6:] = 2
+    slope = np.arange(12, dtype=np.float32)[:, None, None] * np.ones(SHAPE, np.float32)
+    image = nibabel.Nifti1Image(labels, affine)
+    placed = fimbria.connectome(lines, image, map={"x": nibabel.Nifti1Image(slope, affine)})
+    beside = fimbria.connectome(lines, image, map={"x": slope})
+    np.testing.assert_array_equal(beside.means["x"], placed.means["x"])
+    assert 4 < beside.means["x"][0, 1] < 7
+    with pytest.raises(ValueError, match=r"the map x has the voxels \(6, 12, 12\), and the labels \(12, 12, 12\)"):
+        fimbria.connectome(lines, image, map={"x": slope[::2]})
+
+
+def test_arrays_of_other_voxels_than_the_directions_are_refused(grid):
+    affine, _ = grid
+    ways = np.tile(FIBRE.astype(np.float32), (*SHAPE, 1))
+    seeds = np.zeros(SHAPE, bool)
+    seeds[5:7, 5:7, 5:7] = True
+    same = {"affine": affine, "samples": 1}
+    assert len(fimbria.track(ways, seeds, include=seeds, **same))
+    for name, given in (
+        ("seeds", {"seeds": seeds[::2]}),
+        ("include", {"seeds": seeds, "include": seeds[::2]}),
+        (r"target\[1\]", {"seeds": seeds, "target": [seeds, seeds[::2]]}),
+    ):
+        with pytest.raises(ValueError, match=rf"{name} has the voxels \(6, 12, 12\), and the directions \(12, 12, 12\)"):
+            fimbria.track(ways, **given, **same)
+    fod = np.zeros((*SHAPE, 15), np.float32)
+    fod[..., 0] = 1
+    with pytest.raises(ValueError, match="act has the voxels"):
+        fimbria.track(fod, seeds, hot=True, act=np.zeros((6, 12, 12, 5), np.float32), affine=affine)
+
+
 @pytest.mark.parametrize("frame", ["voxel", "fsl"])
 def test_a_tensor_fit_guides_susceptibility_with_its_axes(grid, measured, frame):
     affine, axes = grid

@@ -168,3 +168,14 @@ def test_trx_python_gets_its_own(lines):
     assert len(theirs.streamlines) == 5
     # trx-python keeps coordinates as float16.
     np.testing.assert_allclose(theirs.streamlines[4], lines[4], atol=0.02)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 6)), np.zeros(3), np.zeros((1, 2, 3)), np.zeros((4, 2)), 5.0])
+def test_what_is_no_list_of_points_is_no_streamline(wrong):
+    with pytest.raises(ValueError, match=r"streamline 1 has the shape .*, and must be points \(n, 3\)"):
+        fimbria.Tractogram.from_streamlines([np.zeros((4, 3)), wrong])
+
+
+def test_a_streamline_may_have_no_points():
+    lines = fimbria.Tractogram.from_streamlines([[], np.zeros((0, 3)), [[1, 2, 3]]])
+    assert np.diff(lines.offsets).tolist() == [0, 0, 1]

@@ -60,7 +60,11 @@ pub(crate) fn of_run(run: &Path, record: &RunRecord) -> Result<Map<String, Value
 fn is_fitted(code: f32) -> bool {
     matches!(
         Status::from_code(code),
-        Status::Fitted | Status::Constrained | Status::NotPositive | Status::NotConverged
+        Status::Fitted
+            | Status::Constrained
+            | Status::NotPositive
+            | Status::NotConverged
+            | Status::NegativeDiffusion
     )
 }
 

@@ -141,7 +141,7 @@ pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
 }
 
 /// The way to a page from the root, of one from the folder of a session.
-fn page_below(folder: &str, page: &str) -> String {
+pub(crate) fn page_below(folder: &str, page: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').collect();
     for part in page.split('/') {
         if part == ".." {

@@ -139,6 +139,14 @@ pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, Bi
     best.into_values().map(|file| series(own, file, &in_dwi, &anatomy, &segmentations)).collect()
 }
 
+/// By what `desc` series are told that are neither raw nor preprocessed as QSIPrep says.
+pub(crate) fn other_descs_of(places: &[SessionFolders<'_>]) -> Result<Vec<String>, BidsError> {
+    let Some(own) = places.first() else { return Ok(Vec::new()) };
+    let series = named(&own.at.join("dwi"))?.into_iter();
+    let series = series.filter(|file| file.name.suffix == "dwi" && is_image(&file.name));
+    Ok(series.filter_map(|file| file.name.entity("desc").map(str::to_owned)).collect())
+}
+
 fn series(
     own: &SessionFolders<'_>,
     file: &Named,

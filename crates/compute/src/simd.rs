@@ -5,14 +5,13 @@ use pulp::{Simd, WithSimd};
 /// A set of vector instructions.
 ///
 /// Results have the same bits on [`Avx2`](Self::Avx2), [`Avx512`](Self::Avx512) and
-/// [`Neon`](Self::Neon), which fuse `a * b + c`; the other two round in between and differ from
-/// them by rounding.
+/// [`Neon`](Self::Neon), which fuse `a * b + c`; [`Scalar`](Self::Scalar) rounds in between and
+/// differs from them by rounding. Processors of x86-64 without FMA, all from before 2013, take it too:
+/// a level of their own would be a quarter of the program's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SimdLevel {
     /// One element at a time (on x86-64 that is scalar SSE2); runs everywhere.
     Scalar,
-    /// Four lanes of x86-64-v2 (SSE4.2), without fused multiply-add.
-    Sse,
     /// Eight lanes of x86-64-v3 (AVX2 and FMA).
     Avx2,
     /// Sixteen lanes of x86-64-v4 (AVX-512 F, BW, CD, DQ, VL).
@@ -27,8 +26,7 @@ impl SimdLevel {
         let mut levels = vec![Self::Scalar];
         #[cfg(target_arch = "x86_64")]
         {
-            use pulp::x86::{V2, V3, V4};
-            levels.extend(V2::try_new().map(|_| Self::Sse));
+            use pulp::x86::{V3, V4};
             levels.extend(V3::try_new().map(|_| Self::Avx2));
             levels.extend(V4::try_new().map(|_| Self::Avx512));
         }
@@ -53,7 +51,7 @@ impl SimdLevel {
         // The kernel is compiled for `Scalar` in one place, the end.
         #[cfg(target_arch = "x86_64")]
         {
-            use pulp::x86::{V2, V3, V4};
+            use pulp::x86::{V3, V4};
             if self == Self::Avx512
                 && let Some(simd) = V4::try_new()
             {
@@ -61,11 +59,6 @@ impl SimdLevel {
             }
             if self == Self::Avx2
                 && let Some(simd) = V3::try_new()
-            {
-                return Simd::vectorize(simd, kernel);
-            }
-            if self == Self::Sse
-                && let Some(simd) = V2::try_new()
             {
                 return Simd::vectorize(simd, kernel);
             }

@@ -283,6 +283,8 @@ fn help_for_output(error: &OutputError) -> Option<String> {
         | OutputError::Name(_)
         | OutputError::NotAFile(_)
         | OutputError::NotRegular(_)
+        | OutputError::Link(_)
+        | OutputError::NotOurs(_)
         | OutputError::Busy(_)
         | OutputError::Interrupted(_) => None,
     }

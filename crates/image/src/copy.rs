@@ -30,7 +30,8 @@ pub struct Copied {
 /// block, and no copy of them is held.
 ///
 /// NIfTI has no bits (they become `UInt8`) and no half precision (`Float32`, which holds all of
-/// it); a scaling that a NIfTI-1 header would round is applied, in `Float64`. With `datatype`,
+/// it); a scaling that a NIfTI-1 header would round, or that MRtrix3 would pass over (of other than whole
+/// numbers in a .mif), is applied, in `Float64`. With `datatype`,
 /// values are brought to that type: rounded to nearest (halves to even) and clipped to its range,
 /// NaN among integers to 0; [`Copied`] counts what changed. `options.datatype` is not used.
 ///
@@ -48,9 +49,7 @@ pub fn copy_image(
     let writer = target.writer;
     let kept = (writer.kept)(from.datatype());
     let scaling = from.scaling();
-    let single = |x: f64| f64::from(x as f32) == x;
-    let holds_scaling =
-        writer.exact_scaling || (single(scaling.slope) && single(scaling.intercept));
+    let holds_scaling = scaling.is_none() || (writer.holds_scaling)(kept, scaling);
     let (datatype, scaling) = match datatype {
         Some(datatype) => (datatype, Scaling::NONE),
         None if holds_scaling => (kept, scaling),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{HeaderError, UnwritableError};
 use crate::header::{Header, Shape};
-use crate::{Datatype, Grid, WriteOptions, mif, nifti};
+use crate::{Datatype, Grid, Scaling, WriteOptions, mif, nifti};
 
 /// What names ask for. Where an image is named without its extension, the first that is there is
 /// taken.
@@ -45,8 +45,8 @@ pub(crate) struct Writer {
     pub(crate) any_layout: bool,
     /// The type that samples of a type are kept in.
     pub(crate) kept: fn(Datatype) -> Datatype,
-    /// True where the factors that turn samples into values keep all digits of `f64`.
-    pub(crate) exact_scaling: bool,
+    /// True where samples of a type can keep the factors that turn them into values, with all digits.
+    pub(crate) holds_scaling: fn(Datatype, Scaling) -> bool,
 }
 
 /// Who reads a file that starts so.

@@ -24,11 +24,13 @@ pub enum Status {
     /// Fitted, but a diffusivity that some maps divide by is not positive, or the samples of this
     /// voxel do not determine some maps (the rate of what has no amplitude): these are NaN.
     Undefined = 7,
+    /// Fitted, but an eigenvalue of the tensor is negative: anisotropies of it may exceed 1.
+    NegativeDiffusion = 8,
 }
 
 impl Status {
     /// Every status, in the order of its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Outside,
         Self::Fitted,
         Self::Constrained,
@@ -37,12 +39,13 @@ impl Status {
         Self::Singular,
         Self::NotPositive,
         Self::Undefined,
+        Self::NegativeDiffusion,
     ];
 
     /// All numbers with their meanings, as files explain them.
     pub const LEGEND: &str = "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, \
                               4 bad signal, 5 not determined, 6 fitted, some samples not positive, \
-                              7 fitted, some maps undefined";
+                              7 fitted, some maps undefined, 8 fitted, a negative eigenvalue";
 
     /// The numbers that a picture of them spans.
     pub const WINDOW: Window = Window::Fixed([0.0, Self::ALL.len() as f64 - 1.0]);

@@ -1,7 +1,7 @@
 //! What one streamline leaves in the voxels it passes.
 
 use fimbria_compute::dense::vec3::{norm, sub, unit};
-use fimbria_image::{Affine, Grid};
+use fimbria_image::{Affine, Grid, voxels_between};
 
 use crate::CountBy;
 
@@ -110,7 +110,7 @@ impl Tracer {
                 continue;
             }
             let mut inside = 0.0;
-            walk(self.grid.dims, from_vox, to_vox, |voxel, share| {
+            voxels_between(self.grid.dims, from_vox, to_vox, |voxel, share| {
                 inside += share;
                 if share > 0.0 {
                     let voxel = self.grid.index(voxel) as u32;
@@ -156,55 +156,6 @@ impl Tracer {
                 pieces.push(Piece { voxel, point: point as u32, amount: 1.0 });
             }
         }
-    }
-}
-
-/// Visits the voxels between two points in voxel coordinates, in order, each with its share of the
-/// way (Amanatides and Woo 1987); parts outside the lattice are left out.
-fn walk(dims: [usize; 3], from: [f64; 3], to: [f64; 3], mut visit: impl FnMut([usize; 3], f64)) {
-    let step: [f64; 3] = std::array::from_fn(|i| to[i] - from[i]);
-    // The part of the way inside the box from -1/2 to n - 1/2.
-    let (mut begin, mut end) = (0.0_f64, 1.0_f64);
-    for i in 0..3 {
-        let (low, high) = (-0.5 - from[i], dims[i] as f64 - 0.5 - from[i]);
-        if step[i] == 0.0 {
-            if low > 0.0 || high <= 0.0 {
-                return;
-            }
-            continue;
-        }
-        let (a, b) = (low / step[i], high / step[i]);
-        begin = begin.max(a.min(b));
-        end = end.min(a.max(b));
-    }
-    if begin >= end {
-        return;
-    }
-    let mut voxel = [0_usize; 3];
-    // Where the way next crosses a face of each axis, and how far apart crossings are.
-    let (mut crossing, mut between) = ([f64::INFINITY; 3], [f64::INFINITY; 3]);
-    for i in 0..3 {
-        let position = from[i] + begin * step[i] + 0.5;
-        voxel[i] = position.floor().clamp(0.0, (dims[i] - 1) as f64) as usize;
-        if step[i] != 0.0 {
-            let face = voxel[i] as f64 + if step[i] > 0.0 { 0.5 } else { -0.5 };
-            crossing[i] = (face - from[i]) / step[i];
-            between[i] = 1.0 / step[i].abs();
-        }
-    }
-    let mut at = begin;
-    loop {
-        let axis = (0..3).min_by(|&i, &j| crossing[i].total_cmp(&crossing[j])).unwrap_or(0);
-        let next = crossing[axis].clamp(at, end);
-        visit(voxel, next - at);
-        at = next;
-        let is_at_edge =
-            if step[axis] > 0.0 { voxel[axis] + 1 == dims[axis] } else { voxel[axis] == 0 };
-        if crossing[axis] >= end || is_at_edge {
-            return;
-        }
-        voxel[axis] = if step[axis] > 0.0 { voxel[axis] + 1 } else { voxel[axis] - 1 };
-        crossing[axis] += between[axis];
     }
 }
 

@@ -98,7 +98,8 @@ pub fn from_residuals(
     let (Some(residual), Some(status)) = (fitted.map("residual"), fitted.map("status")) else {
         return Err(NoiseError::NoVoxels);
     };
-    let settled = [Status::Fitted.code(), Status::Constrained.code()];
+    let settled = [Status::Fitted, Status::Constrained, Status::NegativeDiffusion];
+    let settled = settled.map(Status::code);
     let of_settled = residual.data.iter().zip(&status.data).filter(|(_, s)| settled.contains(s));
     let mut residuals: Vec<f64> = of_settled.map(|(&r, _)| f64::from(r)).collect();
     let free = n_samples.saturating_sub(n_parameters).max(1);

@@ -11,7 +11,9 @@ use fimbria_image::{BvecFrame, GradientTable, ImageHeader};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::options::{OptionError, Options, Values, in_run, in_words, paths_beside, usual};
+use crate::options::{
+    OptionError, Options, Place, Resolve as _, Values, in_run, in_words, paths_beside, usual,
+};
 use crate::stages::accuracy::Compare;
 use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
 use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
@@ -548,15 +550,16 @@ fn susceptibility_stages(
 ) -> Result<[Box<dyn Stage>; 3], ConfigError> {
     let compares = files.is_none();
     field.check().map_err(options_of("field"))?;
-    let parameters = qsm.of_noisy_field();
-    parameters.check().map_err(options_of("qsm"))?;
-    let fa_threshold = parameters.threshold();
+    qsm.check().map_err(options_of("qsm"))?;
+    let parameters = qsm.resolve(&Place::Run);
+    let (fa_threshold, weighs) = (parameters.fibre_threshold(), parameters.weighs());
     let relative = files.as_ref().is_some_and(|files| files.relative);
+    let (dqsm_files, checkpointing) = (false, None);
     let map =
-        MapSusceptibility { parameters, style, dqsm_files: false, compares, relative, keep: None };
+        MapSusceptibility { parameters, style, dqsm_files, compares, relative, checkpointing };
     Ok([
-        Box::new(MakeField { files, parameters: field, style }),
-        Box::new(Guide { fa_threshold, weighs: !map.parameters.is_published() }),
+        Box::new(MakeField { files, parameters: field.resolve(&Place::Run), style }),
+        Box::new(Guide { fa_threshold, weighs }),
         Box::new(map),
     ])
 }
@@ -565,7 +568,7 @@ fn susceptibility_stages(
 fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     let SticksInRun { sampling: parameters, within: Named(within) } = options;
     parameters.options().map_err(options_of("sticks"))?;
-    let keep = Some(root.join("sticks").join(OutputFolder::KEPT));
+    let keep = Some(OutputFolder::kept(&root.join("sticks"), "sticks"));
     let (extension, resume) = ("nii.gz", Resume::WhereSame);
     Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }

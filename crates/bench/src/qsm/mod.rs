@@ -53,7 +53,7 @@ pub struct BenchQsm {
     #[arg(long)]
     no_solvers: bool,
 
-    /// SIMD level of the threads: scalar, sse, avx2, avx512 or neon
+    /// SIMD level of the threads: scalar, avx2, avx512 or neon
     #[arg(usually = "the widest")]
     #[arg(long, value_name = "LEVEL", value_parser = simd_level)]
     simd: Option<SimdLevel>,

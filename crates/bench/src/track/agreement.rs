@@ -275,7 +275,7 @@ mod tests {
             let row = console.row(&format!("{method:<20}  2 threads"));
             assert_eq!(row[0], "2000");
             assert!(row[1].parse::<u64>().unwrap() > 2000 * 10, "{row:?}");
-            // SSE rounds differently.
+            // Without fused multiply-add numbers are rounded differently.
             if SimdLevel::available().iter().any(|level| level.fuses()) {
                 assert_eq!(row[2..], ["0", "0", "0"], "{method}");
             }

@@ -2,7 +2,10 @@
 
 use clap::Args;
 use fimbria_pipeline::Writes;
-use fimbria_pipeline::stages::field::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles};
+use fimbria_pipeline::options::{Place, Resolve as _};
+use fimbria_pipeline::stages::field::{
+    FIELD_WRITES, FieldParameters, MakeField, PhaseFiles, references,
+};
 
 use crate::args::{MapArgs, OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
@@ -11,7 +14,7 @@ use crate::failure::Failure;
 
 /// Make a local field of the phase of a gradient-echo scan, for `fimbria qsm`
 #[derive(Debug, Args)]
-#[command(add = Writes(FIELD_WRITES), after_long_help = HELP)]
+#[command(add = Writes(FIELD_WRITES), after_long_help = long_help())]
 pub(crate) struct Field {
     #[command(flatten)]
     files: PhaseFiles,
@@ -29,6 +32,10 @@ pub(crate) struct Field {
     threads: ThreadArgs,
 }
 
+fn long_help() -> String {
+    HELP.to_owned() + &references()
+}
+
 const HELP: &str = "\
 Outputs (float32 unless said otherwise):
 {outputs}
@@ -41,8 +48,13 @@ Units:
   it: magnitudes, fields and maps are refused. Where a phase is, --phase-range says its scaling.
   Where the .json says Units rad, or a Manufacturer whose integers are known, that is believed.
   Sidecars are inherited as in BIDS: sub-1_MEGRE.json is that of sub-1_echo-1_part-phase_MEGRE too.
+  Of one image with EchoTime1 and EchoTime2 (phasediff) the phase is the difference of two, magnitudes
+  are one or two; one with Units Hz, rad/s or T (fieldmap) is a field, which is not unwrapped. Images
+  of an echo each are put in the order of the times that their sidecars say.
 
 Voxels:
+  Two echoes are taken to have no phase at time 0; where they show one, a warning names what mends
+  it. Voxels that the mask encloses without having them are counted and warned of.
   Those of the mask without a finite phase or without a magnitude above zero (of three echoes or
   with --offset true: in two of them) are left out of the mask that is written, and counted.
 
@@ -51,18 +63,13 @@ Order and frame:
   the field along B0; where it lowers the phase (the scanner counts the other way), --phase-sign -1.
 
 References:
-  Dymerska B et al. Magn Reson Med 85, 2294 (2021)                     region
-  Schofield M, Zhu Y. Opt Lett 28, 1194 (2003)                         laplacian
-  Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
-  Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
-  Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
-  Eckstein K et al. Magn Reson Med 79, 2996 (2018)                     --coils, --smooth-offset
-  Lu W et al. Magn Reson Med 60, 198 (2008)                            --bipolar";
+";
 
 impl Field {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { files, parameters, output, style, threads } = self;
         parameters.check().map_err(Failure::usage)?;
+        let parameters = parameters.resolve(&Place::Command);
         let make = MakeField { files: Some(files), parameters, style: style.style() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("field", &[&make], &folder, threads, console)?;

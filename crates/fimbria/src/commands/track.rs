@@ -92,11 +92,12 @@ impl TrackCommand {
             other => other.into(),
         })?;
         let through = source.through();
-        let unused = parameters.unused(through).or_else(|| anatomy.unused(through, &parameters));
+        let unused = parameters.unused(through).or_else(|| anatomy.unused(through));
         if let Some(option) = unused {
             let (holds, path) = (source.holds(), source.path().to_owned());
             return Err(Failure::usage(SourceError::Unused { option, holds, path }));
         }
+        parameters.check(through).map_err(Failure::usage)?;
         anatomy.check(through, &parameters).map_err(Failure::usage)?;
         let load = LoadDirections { source, mask: input.mask, rng_seed: parameters.rng_seed };
         let track = Track { regions, anatomy, parameters, through };

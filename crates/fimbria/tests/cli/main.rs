@@ -12,10 +12,12 @@ mod dqsm_files;
 mod eigen;
 mod faults;
 mod field;
+mod field_of_scanners;
 mod fit_curves;
 mod fit_dki;
 mod fit_dti;
 mod fit_expr;
+mod fluid;
 mod follow;
 mod help;
 mod hostile;
@@ -26,6 +28,7 @@ mod life;
 #[cfg(target_os = "linux")]
 mod life_devices;
 mod memory;
+mod methods_text;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(target_os = "linux")]
@@ -47,6 +50,7 @@ mod run;
 mod run_plan;
 mod sift2;
 mod snapshots;
+mod spacing;
 mod sticks;
 mod track;
 mod tract;

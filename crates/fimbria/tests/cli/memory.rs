@@ -49,7 +49,9 @@ fn commands() -> Vec<String> {
     ]
     .map(|line| format!("{line} -o out"))
     .to_vec();
-    lines.extend(["vsharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")));
+    lines.extend(
+        ["vsharp", "resharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")),
+    );
     lines.push(format!("{PHASE} --unwrap laplacian -o out"));
     for how in ["dqsm --iterations 2", "dtv"] {
         lines.push(format!("{qsm} --method {how} --v1 dti/V1.nii.gz -o out"));
@@ -251,6 +253,21 @@ fn a_series_larger_than_the_memory_allowed_is_worked_on_from_disk() {
         assert_eq!(ran.code, Some(0), "`{line}`: {}", ran.stderr);
         assert!(most <= 80 << 20, "`{line}`: {} MiB of 80", most >> 20);
     }
+}
+
+/// Values of JSON are many small blocks, which nobody counts.
+#[test]
+#[cfg(target_os = "linux")]
+fn pairs_of_many_tensors_stay_within_the_memory_allowed() {
+    let folder = Folder::new();
+    const TENSORS: usize = 12_000;
+    let mut noise = fimbria_testing::Noise(5);
+    let values: Vec<u8> = (0..TENSORS * 15).flat_map(|_| noise.normal().to_le_bytes()).collect();
+    std::fs::write(folder.join("in.npy"), crate::util::npy("<f8", [TENSORS, 15], &values)).unwrap();
+    let (ran, most) =
+        most_memory(folder.command("eigen in.npy --precision single --memory 100M -o out.json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(most < 100 << 20, "{} MiB", most >> 20);
 }
 
 #[test]

@@ -252,7 +252,12 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
         ("hot.nii.gz --hot", "--dispersion 10", "has no use with the functions of hot.nii.gz"),
         ("hot.nii.gz --hot", "--use-fraction", "--use-fraction has no use with the functions"),
         ("hot.nii.gz --hot", "--fibre-threshold 0.1", "--fibre-threshold has no use"),
-        ("hot.nii.gz --hot", "--algorithm deterministic --power 2", "--power has no use with"),
+        (
+            "hot.nii.gz --hot",
+            "--algorithm deterministic --power 2",
+            "`power` has no use with the algorithm deterministic",
+        ),
+        ("hot.nii.gz --hot", "--probe 1", "`probe` has no use with the algorithm probabilistic"),
         ("bpx", "--select 10", "--select has no use with the samples of bpx"),
         ("hot.nii.gz", "--select 10", "leave it out, or name densities by --sh-basis or --hot"),
         ("bpx", "--cutoff 0.2", "--cutoff has no use with the samples of bpx"),
@@ -260,7 +265,7 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
         (
             "hot.nii.gz --hot",
             "--act 5tt.nii.gz --backtrack --algorithm deterministic",
-            "--backtrack has no use with",
+            "`backtrack` has no use with the algorithm deterministic",
         ),
     ] {
         let ran = folder.run(&format!("track {directions} --seeds seed.nii.gz -o out {option}"));

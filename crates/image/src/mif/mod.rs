@@ -5,7 +5,8 @@
 //!   (MRtrix itself reorders axes when it shows or converts an image; the voxels' places in the
 //!   scanner are the same.)
 //! * `transform:` holds unit columns, without the voxel size; `ras_from_vox` multiplies it in.
-//! * `scaling: offset,multiplier` in this order.
+//! * `scaling: offset,multiplier` in this order. MRtrix3 passes over that of fractions and of bits; the
+//!   format's description does not. So it is read of every type, and written of whole numbers alone.
 //! * A .mih names its data, `file: NAME OFFSET`: only in its own folder or below. Absolute paths and
 //!   `..` are refused, as such a header could show any file of its reader as an image.
 
@@ -15,6 +16,7 @@ mod write;
 
 pub use layout::{BadMifLayout, MifLayout};
 
+use crate::Datatype;
 use crate::format::{Format, Reader, Writer};
 
 /// Header and samples in one file.
@@ -32,7 +34,7 @@ pub(crate) static SINGLE: Format = Format {
         },
         any_layout: true,
         kept: |datatype| datatype,
-        exact_scaling: true,
+        holds_scaling: |datatype, _| !datatype.is_float() && datatype != Datatype::Bit,
     }),
 };
 

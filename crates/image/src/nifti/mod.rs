@@ -45,7 +45,11 @@ const WRITER: Writer = Writer {
         Datatype::Float16 => Datatype::Float32,
         kept => kept,
     },
-    exact_scaling: false,
+    // Its factors are single precision.
+    holds_scaling: |_, scaling| {
+        let is_single = |x: f64| f64::from(x as f32) == x;
+        is_single(scaling.slope) && is_single(scaling.intercept)
+    },
 };
 
 /// Nothing marks the first bytes; what is wrong with them, parsing says.

@@ -4,11 +4,13 @@
 //! message, where python3 with nibabel is absent.
 
 use std::path::Path;
+use std::process::Command;
 
 use fimbria_image::{
     Affine, ByteOrder, Datatype, Grid, Image, MifLayout, OpenOptions, StoredImage, WriteOptions,
     copy_image, write_image,
 };
+use fimbria_testing::missing;
 
 fn peers(action: &str, folder: &Path) -> Option<String> {
     let mut python = fimbria_testing::python("nibabel")?;
@@ -140,4 +142,34 @@ fn a_scaling_that_nifti_1_would_round_is_applied() {
         copy_image(folder.path().join("b.mif"), &open(&path), None, &WriteOptions::default());
     assert_eq!(copied.unwrap().datatype, Datatype::UInt8);
     assert_eq!(open(&folder.path().join("b.mif")).scaling(), open(&path).scaling());
+}
+
+#[test]
+fn mrtrix3_reads_the_values_of_scaled_fractions_and_bits_in_a_mif() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mif");
+    for (datatype, samples) in
+        [("Float32LE", [3.0_f32, 7.0].map(f32::to_le_bytes).concat()), ("Bit", vec![0b0100_0000])]
+    {
+        let header = format!(
+            "mrtrix image\ndim: 2,1,1\nvox: 1,1,1\nlayout: +0,+1,+2\ndatatype: {datatype}\n\
+             transform: 1,0,0,0\ntransform: 0,1,0,0\ntransform: 0,0,1,0\n\
+             scaling: 5,2\nfile: . 192\nEND\n"
+        );
+        let mut bytes = header.into_bytes();
+        bytes.resize(192, 0);
+        bytes.extend(samples);
+        std::fs::write(&path, bytes).unwrap();
+        let to = folder.path().join("b.mif");
+        let copied = copy_image(&to, &open(&path), None, &WriteOptions::default()).unwrap();
+        assert!(copied.scaling.is_none(), "MRtrix3 reads no scaling of {datatype}");
+        let values = open(&to).to_image().unwrap().data;
+        assert_eq!(values, open(&path).to_image().unwrap().data);
+        let Ok(output) = Command::new("mrstats").args(["-output", "mean"]).arg(&to).output() else {
+            missing("mrstats (MRtrix3)");
+            return;
+        };
+        let mean: f32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+        assert_eq!(mean, (values[0] + values[1]) / 2.0, "{datatype}");
+    }
 }

@@ -34,7 +34,7 @@ map_table! {
         /// Fractional anisotropy of the diffusion tensor.
         Fa = number(
             "FA",
-            "fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative)",
+            "fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative, status 7)",
         ).within(Window::Fixed([0.0, 1.0])),
         /// Mean diffusivity.
         Md = MapSpec::scalar("MD", MM2_PER_S, "mean diffusivity, mm²/s"),

@@ -19,7 +19,7 @@ map_table! {
         Fa = MapSpec::scalar(
             "FA",
             "",
-            "fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative)",
+            "fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative, status 8)",
         )
         .within(Window::Fixed([0.0, 1.0])),
         /// Mean diffusivity.

@@ -183,8 +183,11 @@ pub(crate) fn write_maps(problem: &Problem, n: usize, parameters: &[f32], maps: 
                 }
             }
         }
-        let clipped = found.is_some_and(|t| t.clipped) && status == Status::Fitted;
-        let status = if clipped { Status::Constrained } else { status };
+        let status = match found {
+            Some(t) if t.clipped && status == Status::Fitted => Status::Constrained,
+            Some(t) if t.is_negative && status == Status::Fitted => Status::NegativeDiffusion,
+            _ => status,
+        };
         put(DtiMap::Status, &[f64::from(status.code())]);
     }
 }

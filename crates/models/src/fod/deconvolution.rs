@@ -5,6 +5,7 @@ use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
 
 use super::convolution::Convolution;
+use super::no_fibres::NoFibres;
 use super::shells::Shelled;
 use super::sphere::Sphere;
 use super::{FodError, FodOptions, Responses};
@@ -23,6 +24,7 @@ pub struct Deconvolution {
     regularisation: f64,
     /// The programme with this H.
     pub(crate) programme: SharedProgramme,
+    no_fibres: NoFibres,
     /// Unique entries from coefficients, `[coefficient][entry]`.
     pub(crate) form_from_sh: Vec<f64>,
 }
@@ -91,6 +93,7 @@ impl Deconvolution {
         }
         let constraints = Constraints::non_negative(n, &rows)?;
         let programme = SharedProgramme::new(&hessian, constraints)?;
+        let no_fibres = NoFibres::new(&sphere.harmonics, n_sh)?;
         Ok(Self {
             order: options.order,
             n_volumes: gradients.len(),
@@ -98,6 +101,7 @@ impl Deconvolution {
             hessian,
             regularisation,
             programme,
+            no_fibres,
             form_from_sh: transposed_form(options.order)?,
         })
     }
@@ -151,10 +155,22 @@ impl Deconvolution {
             return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
         }
         x.extend_from_slice(f);
-        let Outcome { verdict, violation, .. } = self.programme.solve(x, work);
+        let (verdict, violation) = if self.no_fibres.solve(&self.hessian, f, x) {
+            (Verdict::Free, 0.0)
+        } else {
+            let Outcome { verdict, violation, .. } = self.programme.solve(x, work);
+            (verdict, violation)
+        };
         if !x.iter().all(|x| x.is_finite()) {
             x.fill(0.0);
             return VoxelOutcome { status: Status::Singular, residual: 0.0 };
+        }
+        // What rounding leaves of a density beside the tissues is none.
+        let (density, tissues) = x.split_at_mut(self.n_harmonics());
+        let largest = density.iter().fold(0.0, |largest, x| f64::max(largest, x.abs()));
+        let is_nothing = largest <= GOOD * tissues.iter().sum::<f64>();
+        if is_nothing {
+            density.fill(0.0);
         }
         // ‖s - Ax‖² = sᵀs - 2fᵀx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
         product.clear();
@@ -168,6 +184,7 @@ impl Deconvolution {
         let square = power + terms.sum::<f64>();
         let residual = (square.max(0.0) / s.len() as f64).sqrt();
         let status = match verdict {
+            _ if is_nothing => Status::Fitted,
             Verdict::Free => Status::Fitted,
             Verdict::Bound => Status::Constrained,
             // Every point of the walk is the minimum over its constraints: one that violates none

@@ -14,6 +14,10 @@
 //! * [`Deconvolution`]: the problem that all voxels share, and its fast solution; the plain one is
 //!   the oracle of the tests, `oracle`; [`device`] holds the kernel.
 //!
+//! # Voxels without fibres
+//! Where the best density is zero it is exactly zero, and the status says fitted (1): that there are no
+//! fibres is a result, not one that a constraint has bent.
+//!
 //! # Super-resolution
 //! An order needs (order + 1)(order + 2)/2 directions to be determined by the data alone. With
 //! fewer the constraint supplies the rest, as Tournier (2007) showed, as long as the directions
@@ -28,6 +32,7 @@ pub mod device;
 mod error;
 pub mod estimate;
 mod fit;
+mod no_fibres;
 mod options;
 #[cfg(test)]
 mod oracle;

@@ -247,6 +247,29 @@ fn grey_matter_and_fluid_alone_leave_no_fibres() {
 }
 
 #[test]
+fn fluid_whose_signal_falls_faster_than_the_response_has_no_density_and_is_fitted() {
+    // Fluid that moves: the walk over active sets has nothing but dependent constraints to bind.
+    let table = multi_shell();
+    let deconvolution = problem(&table, 8, true);
+    let mut noise = Noise(3);
+    for voxel in 0..200 {
+        let faster = 1.0 + 0.02 * f64::from(voxel);
+        let signal = |b: f64| FLUID.0 * (-b * FLUID.1 * faster).exp();
+        let samples: Vec<f32> = (0..table.len())
+            .map(|v| noise.rician(signal(table.b_s_per_mm2[v]), 5.0) as f32)
+            .collect();
+        let (x, outcome) = solve(&deconvolution, &samples);
+        // The noise floor of the largest b is a little grey matter.
+        assert!(x[46] > 0.9, "{faster}: {:?}", &x[45..]);
+        if faster > 1.2 {
+            assert_eq!(x[..45], [0.0; 45], "{faster}");
+            assert_eq!(outcome.status, Status::Fitted, "{faster}");
+        }
+        assert!(outcome.status != Status::Singular && outcome.status != Status::NotConverged);
+    }
+}
+
+#[test]
 fn nothing_is_negative_and_the_fast_solution_is_the_oracles() {
     for (order, three) in [(4, true), (6, true), (8, true), (8, false)] {
         let table = if three { multi_shell() } else { acquisition(6, &[(3000.0, 64)]) };

@@ -50,6 +50,36 @@ fn run(image: &Image, table: &GradientTable, options: &DtiOptions) -> Result<Fit
 }
 
 #[test]
+fn no_fractional_anisotropy_above_one_has_the_status_of_a_fit() {
+    // Signals that grow along x: of tensors with an eigenvalue below zero, some with an FA above 1.
+    let table = table();
+    let mut image = Image::zeros(GRID, table.len());
+    let low = |voxel: usize| -0.5e-3 + 1e-6 * (voxel % 1000) as f64;
+    for voxel in 0..GRID.len() {
+        let (d, _) = tensor([1.5e-3, 0.3e-3, low(voxel)], [0.3, 1.1, 0.7]);
+        for (v, s) in signals(&table, 500.0, d).into_iter().enumerate() {
+            image.volume_mut(v)[voxel] = s as f32;
+        }
+    }
+    for precision in [Precision::Single, Precision::Double] {
+        let options = DtiOptions { precision, ..DtiOptions::default() };
+        let found = run(&image, &table, &options).unwrap();
+        let (fa, status) = (found.map(DtiMap::Fa).unwrap(), found.map(DtiMap::Status).unwrap());
+        let above = mask().voxels.iter().filter(|&&v| fa.data[v as usize] > 1.0).count();
+        assert!(above > 100, "{precision:?}: {above}");
+        for voxel in mask().voxels.iter().map(|&v| v as usize) {
+            let expected = match low(voxel) {
+                low if low < -1e-6 => Status::NegativeDiffusion,
+                low if low > 1e-6 => Status::Fitted,
+                _ => continue,
+            };
+            let status = Status::from_code(status.data[voxel]);
+            assert_eq!(status, expected, "{precision:?}: {}", low(voxel));
+        }
+    }
+}
+
+#[test]
 fn noise_free_maps_are_the_truth_inside_the_mask_and_zero_outside() {
     let table = table();
     let found = run(&series(&table, 0.0), &table, &DtiOptions::default()).unwrap();

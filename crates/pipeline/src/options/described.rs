@@ -1,6 +1,7 @@
 //! What an option says of itself besides what clap knows: unit and range, defaults in words,
 //! what a file is, defaults of a run, and which choices use it.
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug, Display};
 use std::str::FromStr;
 
@@ -10,11 +11,12 @@ use clap::{Arg, Command};
 use super::choice::Choice;
 use super::number::{Number, Quantity};
 use super::takes::Takes;
+use super::ways::{Way, Ways};
 use crate::Writes;
 
-/// What an option is where nothing is said, when that depends on others: in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usual(pub &'static str);
+/// The default, in words, of an option whose default depends on other options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usual(pub Cow<'static, str>);
 
 impl ArgExt for Usual {}
 
@@ -56,7 +58,7 @@ pub trait Described: Sized {
 
     /// What it is where nothing is said, in words.
     #[must_use]
-    fn usually(self, default: &'static str) -> Self;
+    fn usually(self, default: impl Into<Cow<'static, str>>) -> Self;
 
     /// What it is in a run where nothing is said.
     #[must_use]
@@ -65,7 +67,11 @@ pub trait Described: Sized {
     /// Only these choices of another option use it; [`refuse_unused`](super::refuse_unused) refuses
     /// it with others.
     #[must_use]
-    fn used_by<T: Choice>(self, option: &'static str, choices: &'static [T]) -> Self;
+    fn used_by<T: Choice>(self, option: &'static str, choices: &[T]) -> Self;
+
+    /// Only some ways of the job use it; which do, and its default with each, they say themselves.
+    #[must_use]
+    fn by<W: Way>(self, ways: Ways<W>) -> Self;
 }
 
 impl Described for Arg {
@@ -81,16 +87,20 @@ impl Described for Arg {
         self.add(files)
     }
 
-    fn usually(self, default: &'static str) -> Self {
-        self.add(Usual(default))
+    fn usually(self, default: impl Into<Cow<'static, str>>) -> Self {
+        self.add(Usual(default.into()))
     }
 
     fn in_run(self, default: &'static str) -> Self {
         self.add(InRun(default))
     }
 
-    fn used_by<T: Choice>(self, option: &'static str, choices: &'static [T]) -> Self {
+    fn used_by<T: Choice>(self, option: &'static str, choices: &[T]) -> Self {
         self.add(UsedBy { option, choices: choices.iter().map(|choice| choice.name()).collect() })
+    }
+
+    fn by<W: Way>(self, ways: Ways<W>) -> Self {
+        ways.describe(self)
     }
 }
 

@@ -23,19 +23,26 @@
 //! From that come the command line and its help, the keys of `run`'s TOML and `--set`, the parameters
 //! in run.json and what is read back from there ([`from_values`]), and `fimbria describe`: a value of
 //! a file is turned into the words of a command line, so that one parser judges all.
+//!
+//! Defaults that depend on other options are filled in by [`Resolve`]; where one option chooses among
+//! ways to do a job, each way has its own ([`Way`]).
 
 mod choice;
 mod described;
 mod named_file;
 mod number;
+mod resolved;
 mod takes;
 mod values;
+mod ways;
 
 pub use choice::{Choice, Named, choice};
 pub use described::{Described, InRun, UsedBy, Usual, complete};
 pub use named_file::NamedFile;
 pub use number::{Number, Quantity, above, any, at_least, one_of, within};
+pub use resolved::{Place, Resolve, Resolved};
 pub use takes::{FileType, Takes};
 pub use values::{
     OptionError, Options, Values, from_values, in_run, in_words, paths_beside, refuse_unused, usual,
 };
+pub use ways::{Variant, Way, Ways, list, values_of, with_defaults_of};

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::Workers;
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Affine, Grid, ImageHeader, NumberRows, is_image_name, read_image};
+use fimbria_image::{Affine, Grid, ImageHeader, is_image_name, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
 use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, crossed_region, is_surface};
+use crate::transforms::{FieldKind, check_field, matrix};
 use crate::{Logbook, Page};
 
 /// Where seeds and regions are.
@@ -59,23 +60,6 @@ fn text(path: &Path) -> Result<String, Probtrackx2Error> {
     fimbria_image::read_regular_text(path).map_err(|error| wrong(error.to_string()))
 }
 
-/// A matrix of four rows, as FLIRT and MRtrix3 write it.
-///
-/// # Errors
-/// Where the file cannot be read or holds anything else.
-pub(crate) fn matrix(path: &Path) -> Result<Affine, Probtrackx2Error> {
-    let read = NumberRows::read(path)?;
-    let rows: Vec<&[f64]> = read.rows().map(|(_, row)| row).collect();
-    let row = |i: usize| rows.get(i).and_then(|row| <[f64; 4]>::try_from(*row).ok());
-    match (row(0), row(1), row(2), rows.len()) {
-        (Some(x), Some(y), Some(z), 3 | 4) => Ok(Affine([x, y, z])),
-        _ => Err(Probtrackx2Error::Text {
-            path: path.to_owned(),
-            reason: "a transform has four rows of four numbers".into(),
-        }),
-    }
-}
-
 /// The seed space, on `grid`, and how it lies to the samples: by the identity, by a matrix of
 /// FLIRT, or by two warps.
 pub(super) fn space(
@@ -97,13 +81,6 @@ pub(super) fn space(
     Ok(Space::warped(grid, forth, back))
 }
 
-/// True of an image that holds coefficients of splines or cosines, FNIRT's and topup's, and no field.
-pub(crate) fn is_of_coefficients(header: &ImageHeader) -> bool {
-    // NIfTI's codes of spline and cosine coefficients.
-    const COEFFICIENTS: [i32; 5] = [2007, 2008, 2009, 2016, 2017];
-    COEFFICIENTS.contains(&header.intent().code)
-}
-
 fn warp(
     path: &Path,
     here: &Grid,
@@ -111,13 +88,7 @@ fn warp(
     log: &Logbook<'_>,
 ) -> Result<Warp, Probtrackx2Error> {
     let header = ImageHeader::read(path)?;
-    if is_of_coefficients(&header) {
-        return Err(Probtrackx2Error::Text {
-            path: path.to_owned(),
-            reason: "these are coefficients; FSL's fnirtfileutils --withaff makes a field of them"
-                .into(),
-        });
-    }
+    check_field(&header, FieldKind::Fsl)?;
     if !covers(header.grid(), here) {
         log.warn(Page::Tracking, &format!(
             "{} covers another field of view than the space it is taken to lie in: --xfm is a warp \

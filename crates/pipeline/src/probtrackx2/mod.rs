@@ -13,7 +13,6 @@ mod matrices;
 mod outputs;
 mod seed_set;
 
-pub(crate) use self::inputs::{is_of_coefficients, matrix};
 pub use self::local::LocalFiles;
 pub use self::outputs::PROBTRACKX2_WRITES;
 use std::path::PathBuf;
@@ -30,6 +29,7 @@ use crate::output::{OutputError, OutputFolder};
 use crate::session::Logbook;
 use crate::stage::{Products, Stage, StageError};
 use crate::surfaces::{MeshSpace, SurfaceError};
+use crate::transforms::TransformError;
 
 /// What probtrackx2 is asked for; names as FSL's options.
 #[derive(Clone, Debug)]
@@ -191,7 +191,10 @@ pub enum Probtrackx2Error {
     Options(&'static str),
     /// A matrix without inverse.
     #[error(transparent)]
-    Transform(#[from] SingularTransform),
+    Singular(#[from] SingularTransform),
+    /// A file that is no transform.
+    #[error(transparent)]
+    Transform(#[from] TransformError),
     /// Stopped.
     #[error(transparent)]
     Interrupted(#[from] fimbria_compute::Interrupted),

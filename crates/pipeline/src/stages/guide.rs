@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::field::Fields;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
-use super::load_local_field::{LocalField, factor_of_relative, guidance_of};
+use super::load_local_field::{factor_of_relative, guidance_of};
+use super::local_field::LocalField;
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does

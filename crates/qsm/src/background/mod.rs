@@ -1,11 +1,13 @@
 //! Local field from total field: what sources outside the mask make is taken off.
 //!
 //! Inside the mask the background is a harmonic function. V-SHARP takes off spherical means, which
-//! harmonic functions equal; PDF fits the field by dipoles outside; LBV solves Laplace's equation
-//! from the field on the mask's border.
+//! harmonic functions equal; RESHARP solves for the field whose differences from its spherical means are those
+//! measured; PDF fits the field by dipoles outside; LBV solves Laplace's equation from the field on the mask's
+//! border.
 
 mod lbv;
 mod pdf;
+mod resharp;
 mod vsharp;
 
 use fimbria_compute::{Progress, Workers};
@@ -34,15 +36,34 @@ pub enum Background {
         /// Relative residual to stop at.
         tolerance: f64,
     },
+    /// Regularisation enabled SHARP (Sun and Wilman, MRM 71, 2014).
+    Resharp {
+        /// Radius of the spherical means, mm.
+        radius_mm: f64,
+        /// λ, the weight of the local field's size.
+        lambda: f64,
+    },
 }
 
 impl Background {
     /// Defaults of other programs.
-    pub const VSHARP: Self = Self::VSharp { radius_mm: 12.0, threshold: 0.05 };
+    pub const VSHARP_RADIUS_MM: f64 = 12.0;
+    /// As [`VSHARP_RADIUS_MM`](Self::VSHARP_RADIUS_MM).
+    pub const VSHARP_THRESHOLD: f64 = 0.05;
+    /// As [`VSHARP_RADIUS_MM`](Self::VSHARP_RADIUS_MM).
+    pub const RESHARP_RADIUS_MM: f64 = 6.0;
+    /// As [`VSHARP_RADIUS_MM`](Self::VSHARP_RADIUS_MM).
+    pub const RESHARP_LAMBDA: f64 = 1e-4;
+    /// With their defaults.
+    pub const VSHARP: Self =
+        Self::VSharp { radius_mm: Self::VSHARP_RADIUS_MM, threshold: Self::VSHARP_THRESHOLD };
     /// As [`VSHARP`](Self::VSHARP).
     pub const PDF: Self = Self::Pdf { tolerance: 1e-5 };
     /// As [`VSHARP`](Self::VSHARP).
     pub const LBV: Self = Self::Lbv { tolerance: 1e-6 };
+    /// As [`VSHARP`](Self::VSHARP).
+    pub const RESHARP: Self =
+        Self::Resharp { radius_mm: Self::RESHARP_RADIUS_MM, lambda: Self::RESHARP_LAMBDA };
 }
 
 /// A local field and where it is known.
@@ -76,6 +97,9 @@ pub fn remove_background(
             pdf::remove(geometry, total, mask, tolerance, workers, progress)
         }
         Background::Lbv { tolerance } => lbv::remove(grid, total, mask, tolerance, progress),
+        Background::Resharp { radius_mm, lambda } => {
+            resharp::remove(grid, total, mask, radius_mm, lambda, workers, progress)
+        }
     }?;
     if local.mask.is_empty() {
         return Err(QsmError::EmptyMask);

@@ -3,10 +3,15 @@ use fimbria_image::{Grid, Mask};
 
 use super::Local;
 use crate::QsmError;
-use crate::fourier::Periodic;
+use crate::fourier::{ALIKE, Periodic};
 
 /// Part of a ball that may lie outside the mask by rounding of the transform.
 const INSIDE: f32 = 0.999;
+
+/// The least whole number that is not below `x` but for what lengths that are [`ALIKE`] make of it.
+fn whole_above(x: f64) -> f64 {
+    (x * (1.0 - ALIKE)).ceil()
+}
 
 /// Radii to try, largest first: from `radius_mm` down in steps of a voxel or 1 mm. A ball that is
 /// wider than the grid fits nowhere in it, so that those are left out: what is left is bounded by the
@@ -15,11 +20,11 @@ fn radii(dims: [usize; 3], spacing: [f64; 3], radius_mm: f64) -> Vec<f64> {
     let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
     let step = smallest.max(1.0);
     let widest = (0..3).map(|a| dims[a] as f64 * spacing[a]).fold(f64::INFINITY, f64::min);
-    let skipped = ((radius_mm - 0.5 * widest) / step).ceil().max(0.0);
+    let skipped = whole_above((radius_mm - 0.5 * widest * (1.0 + ALIKE)) / step).max(0.0);
     // Where the radius is so large that a step is lost in its rounding, the widest ball begins.
     let first = (radius_mm - skipped * step).min(0.5 * widest.max(2.0 * smallest)).max(smallest);
     // The last ball is the smallest there is, whatever the first: only a rim of a voxel is lost.
-    let steps = ((first - smallest) / step).ceil() as u32;
+    let steps = whole_above((first - smallest) / step) as u32;
     (0..=steps).map(|i| (first - f64::from(i) * step).max(smallest)).collect()
 }
 
@@ -39,7 +44,7 @@ pub(super) fn remove(
         return Err(QsmError::Parameter { name: "radius", value: radius_mm, rule });
     }
     let radii = radii(grid.dims, spacing, radius_mm);
-    let margin = (radii.first().copied().unwrap_or(smallest) / smallest).ceil() as usize;
+    let margin = whole_above(radii.first().copied().unwrap_or(smallest) / smallest) as usize;
     let space = Periodic::with_margin(grid.dims, spacing, margin, workers)?;
     let mut inside = vec![0.0; total.len()];
     let mut field = vec![0.0; total.len()];

@@ -9,7 +9,7 @@ mod two_step;
 
 use fimbria_compute::{Backend, Progress, Workers};
 
-pub(crate) use self::periodic::Periodic;
+pub(crate) use self::periodic::{ALIKE, Periodic};
 pub(crate) use self::space::KSpace;
 pub(crate) use self::two_step::two_step_source;
 use crate::variation::Step;
@@ -37,12 +37,18 @@ pub enum FourierMethod {
 }
 
 impl FourierMethod {
-    /// The defaults of other programs.
-    pub const TKD: Self = Self::Tkd { threshold: 0.15 };
-    /// As [`TKD`](Self::TKD).
-    pub const TIKHONOV: Self = Self::Tikhonov { lambda: 0.01 };
-    /// As [`TKD`](Self::TKD).
-    pub const RTS: Self = Self::Rts { delta: 0.15 };
+    /// Default of the threshold, that of other programs.
+    pub const THRESHOLD: f64 = 0.15;
+    /// Default of λ, that of other programs.
+    pub const LAMBDA: f64 = 0.01;
+    /// Default of δ, that of other programs.
+    pub const DELTA: f64 = 0.15;
+    /// With its default.
+    pub const TKD: Self = Self::Tkd { threshold: Self::THRESHOLD };
+    /// With its default.
+    pub const TIKHONOV: Self = Self::Tikhonov { lambda: Self::LAMBDA };
+    /// With its default.
+    pub const RTS: Self = Self::Rts { delta: Self::DELTA };
 }
 
 /// χ in the unit of `field` (a volume of the geometry, 0 outside the mask), in every voxel of the

@@ -6,6 +6,11 @@ use rayon::prelude::*;
 
 use crate::QsmError;
 
+/// Lengths that differ by this part of themselves are one: axes of a file in single precision, turned in
+/// the scanner, have spacings that differ in the sixth digit. The distances of voxels of a cubic grid
+/// differ by far more.
+pub(crate) const ALIKE: f64 = 1e-4;
+
 /// A frequency of a transform.
 struct Frequency {
     /// Cycles per unit length.
@@ -140,7 +145,8 @@ impl<'w> Periodic<'w> {
         })
     }
 
-    /// A ball around voxel 0 whose voxels sum to 1; the radius in units of the spacing.
+    /// A ball around voxel 0 whose voxels sum to 1; the radius in units of the spacing. A voxel at the
+    /// radius counts, and one as near to it as [`ALIKE`].
     pub(crate) fn ball(&self, radius: f64) -> Vec<f32> {
         let shape = self.fft.shape();
         let mut ball = vec![0.0_f32; self.elements()];
@@ -149,8 +155,7 @@ impl<'w> Periodic<'w> {
         for (i, value) in ball.iter_mut().enumerate() {
             let at = [i % shape[0], i / shape[0] % shape[1], i / (shape[0] * shape[1])];
             let squared: f64 = (0..3).map(|a| distance(at[a], a).powi(2)).sum();
-            // A voxel at exactly the radius counts, whatever rounding says.
-            if squared <= radius * radius * (1.0 + 1e-9) {
+            if squared.sqrt() <= radius * (1.0 + ALIKE) {
                 *value = 1.0;
                 count += 1.0;
             }

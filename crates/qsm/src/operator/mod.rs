@@ -129,13 +129,16 @@ impl<'w> HostOperator<'w> {
     }
 }
 
+/// The largest weight: sums of squares of many are numbers in single precision.
+const LARGEST_WEIGHT: f32 = 1e9;
+
 /// One weight for each of `receivers`, none below zero, some above.
 pub(crate) fn check_weights(weights: &[f32], receivers: usize) -> Result<(), QsmError> {
     if weights.len() != receivers {
         let (found, expected) = (weights.len(), receivers);
         return Err(QsmError::Length { what: "the list of weights", found, expected });
     }
-    let count = weights.iter().filter(|w| !(w.is_finite() && **w >= 0.0)).count();
+    let count = weights.iter().filter(|w| !(0.0..=LARGEST_WEIGHT).contains(*w)).count();
     if count > 0 {
         return Err(QsmError::Weights { count });
     }

@@ -17,7 +17,13 @@ pub struct ReadoutRamp {
     middle: [f64; 3],
     /// What the difference rises by over the whole mask, radians.
     pub extent: f64,
+    /// Whether it rises alike in all parts of the mask, as a readout makes it, and not where an echo
+    /// has a fringe line that ends.
+    pub is_even: bool,
 }
+
+/// In an eighth of the mask's box the slope may differ by this part of that of the whole.
+const UNEVEN: f64 = 0.5;
 
 /// The difference that the first three of `phases` (radians, wrapped) show: what the second is less
 /// than what the first and the third, which are read in one direction, say of it. `None` where there
@@ -44,13 +50,20 @@ pub fn readout_ramp(
     };
     let step = |phase: &[f32], from: usize, to: usize| f64::from(wrapped(phase[to] - phase[from]));
     let strides = [1, grid.dims[0], grid.dims[0] * grid.dims[1]];
-    let (mut sums, mut low, mut high) = ([[0.0_f64; 2]; 3], [f64::MAX; 3], [f64::MIN; 3]);
+    let (mut low, mut high) = ([f64::MAX; 3], [f64::MIN; 3]);
     for &v in mask {
-        let v = v as usize;
-        let at = grid.voxel(v).map(|i| i as f64);
+        let at = grid.voxel(v as usize).map(|i| i as f64);
         for a in 0..3 {
             (low[a], high[a]) = (low[a].min(at[a]), high[a].max(at[a]));
         }
+    }
+    let middle: [f64; 3] = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
+    // Of the eighths of the mask's box: cosine, sine and weight along each axis.
+    let mut parts = [[[0.0_f64; 3]; 3]; 8];
+    for &v in mask {
+        let v = v as usize;
+        let at = grid.voxel(v);
+        let part: usize = (0..3).map(|a| usize::from(at[a] as f64 > middle[a]) << a).sum();
         for next in neighbours(grid, v).filter(|&next| next > v && inside[next]) {
             let odd = step(first, v, next);
             let over = f64::from(wrapped((step(third, v, next) - odd) as f32));
@@ -58,14 +71,26 @@ pub fn readout_ramp(
             let axis = strides.iter().rposition(|&stride| next - v == stride);
             let Some(axis) = axis.filter(|_| rise.is_finite()) else { continue };
             let strength = weight(v) * weight(next);
-            sums[axis][0] += strength * rise.cos();
-            sums[axis][1] += strength * rise.sin();
+            let sums = &mut parts[part][axis];
+            sums[0] += strength * rise.cos();
+            sums[1] += strength * rise.sin();
+            sums[2] += strength;
         }
     }
-    let slope = sums.map(|[cosine, sine]| sine.atan2(cosine));
-    let middle: [f64; 3] = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
-    let extent = (0..3).map(|a| slope[a].abs() * (high[a] - low[a]).max(0.0)).sum();
-    let ramp = ReadoutRamp { slope, constant: 0.0, middle, extent };
+    let sum = |axis: usize, term: usize| parts.iter().map(|part| part[axis][term]).sum::<f64>();
+    let slope: [f64; 3] = std::array::from_fn(|a| sum(a, 1).atan2(sum(a, 0)));
+    let rises: [f64; 3] = std::array::from_fn(|a| slope[a].abs() * (high[a] - low[a]).max(0.0));
+    let extent = rises.iter().sum();
+    // Along the axis of the readout; what has hardly any signal says nothing.
+    let axis = (0..3).max_by(|&a, &b| rises[a].total_cmp(&rises[b])).unwrap_or(0);
+    let tells = |part: &&[[f64; 3]; 3]| part[axis][2] > 0.25 * sum(axis, 2) / 8.0;
+    let differs = |part: &[[f64; 3]; 3]| {
+        let [cosine, sine, _] = part[axis];
+        let off = sine.atan2(cosine) - slope[axis];
+        f64::from(wrapped(off as f32)).abs() > UNEVEN * slope[axis].abs()
+    };
+    let is_even = !parts.iter().filter(tells).any(differs);
+    let ramp = ReadoutRamp { slope, constant: 0.0, middle, extent, is_even };
     // A turn of the third echo less the first is half a turn of what is said of the second where times
     // are even: twice the difference is known, then.
     let is_even = (share - 0.5).abs() < 0.01;

@@ -11,6 +11,7 @@ mod laplacian;
 mod quality;
 mod region;
 mod scale;
+mod start;
 mod turn;
 
 pub use bipolar::{ReadoutRamp, readout_ramp};
@@ -21,6 +22,7 @@ pub use quality::phase_quality;
 pub(crate) use region::neighbours;
 pub use region::{EchoPhase, unwrap_region};
 pub use scale::{Maker, PhaseError, radians_of_maker, radians_of_range, to_radians};
+pub use start::PhaseAtStart;
 
 /// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
 pub const HZ_PER_TESLA: f64 = 42.577_478_518e6;

@@ -9,6 +9,7 @@ mod nvrtc;
 mod operators;
 mod phase;
 mod solvers;
+mod spacing;
 mod support;
 mod tensors;
 mod variation;

@@ -9,8 +9,9 @@ use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::fourier::dipole_field;
 use fimbria_qsm::phase::{
-    CombinedCoils, EchoPhase, HZ_PER_TESLA, alternates, combine_coils, combine_echoes,
-    phase_quality, readout_ramp, turn_every_second, unwrap_laplacian, unwrap_region,
+    CombinedCoils, EchoPhase, HZ_PER_TESLA, PhaseAtStart, alternates, combine_coils,
+    combine_echoes, phase_quality, readout_ramp, turn_every_second, unwrap_laplacian,
+    unwrap_region,
 };
 
 const SIDE: usize = 48;
@@ -199,6 +200,8 @@ fn of_a_background_little_is_left() {
         (Background::PDF, 0.001),
         // The seven-point Laplacian errs by h²/12 of fourth derivatives: (1/40)² of the field.
         (Background::LBV, 0.001),
+        // As V-SHARP's, of a smaller ball; λ lets none of it back in.
+        (Background::RESHARP, 0.001),
     ] {
         let (field, deep) = local_of(&total, &ball(19.0), method);
         let left = rms(&deep, |v| f64::from(field[v])) / rms(&deep, |v| f64::from(total[v]));
@@ -258,6 +261,17 @@ fn spherical_means_keep_a_dipole() {
     assert!(error < 0.2 * size, "{}", error / size);
 }
 
+/// Of a source inside, which no harmonic function is, what is as smooth as the whole ball is taken for
+/// background: its harmonic part, and what λ makes smaller.
+#[test]
+fn regularised_spherical_means_keep_a_dipole() {
+    let total = volume(|p| sphere(p, [0.0; 3], 4.0, 0.3));
+    let (field, deep) = local_of(&total, &ball(19.0), Background::RESHARP);
+    let error = rms(&deep, |v| f64::from(field[v] - total[v]));
+    let size = rms(&deep, |v| f64::from(total[v]));
+    assert!(error < 0.2 * size, "{}", error / size);
+}
+
 #[test]
 fn quality_is_low_where_phase_is_noise_and_high_where_it_is_smooth() {
     let mask = ball(18.0);
@@ -311,6 +325,7 @@ fn a_ramp_between_odd_and_even_echoes_is_found_and_taken_off() {
         let (slope, constant) = (0.12, 0.6);
         let mut phases = made(slope, constant);
         let ramp = readout_ramp(&grid(), &phases, &[], &times, &mask.voxels).unwrap();
+        assert!(ramp.is_even, "{ramp:?}");
         // Noise of 0.05 on four phases, over 10⁴ pairs of neighbours.
         assert!((ramp.slope[0] - slope).abs() < 2e-3, "{ramp:?}");
         assert!(ramp.slope[1].abs() < 2e-3 && ramp.slope[2].abs() < 2e-3, "{ramp:?}");
@@ -328,6 +343,60 @@ fn a_ramp_between_odd_and_even_echoes_is_found_and_taken_off() {
         assert!(none.extent < 0.1, "{none:?}");
     }
     assert!(readout_ramp(&grid(), &[vec![], vec![]], &[], &[1.0, 2.0], &[]).is_none());
+}
+
+#[test]
+fn a_fringe_line_that_ends_in_the_mask_is_no_ramp_of_a_readout() {
+    // The phase of one echo winds once around a pole beside the middle.
+    let (mask, times) = (ball(18.0), [4.0, 9.0, 14.0]);
+    let pole = |p: [f64; 3]| (p[1] - 9.0).atan2(p[0] - 11.0);
+    let noise: Vec<Vec<f64>> = (0..3).map(|e| normal_numbers(20 + e, grid().len())).collect();
+    let phases: Vec<Vec<f32>> = (0..3)
+        .map(|e| {
+            let turned = |p| if e == 1 { pole(p) } else { 0.0 };
+            let phase = |v: usize| {
+                let p = at(v as u32);
+                wrap((0.03 * times[e] * p[0] + turned(p) + 0.05 * noise[e][v]) as f32)
+            };
+            (0..grid().len()).map(phase).collect()
+        })
+        .collect();
+    let ramp = readout_ramp(&grid(), &phases, &[], &times, &mask.voxels).unwrap();
+    assert!(ramp.extent > 0.5 && !ramp.is_even, "{ramp:?}");
+}
+
+/// Two echoes of a smooth rate, with a phase at time 0 and noise.
+fn two_echoes(times: [f64; 2], start: impl Fn([f64; 3]) -> f64, noise: f64) -> Vec<Vec<f32>> {
+    let rate = |p: [f64; 3]| 15.0 * p[0] + 30.0 * (p[1] / 6.0).sin();
+    let of = |e: usize| {
+        let random = normal_numbers(40 + e as u64, grid().len());
+        let phase = |v: usize| {
+            let p = at(v as u32);
+            wrap((start(p) + rate(p) * times[e] + noise * random[v]) as f32)
+        };
+        (0..grid().len()).map(phase).collect()
+    };
+    vec![of(0), of(1)]
+}
+
+#[test]
+fn a_phase_at_time_zero_that_is_not_zero_is_told_by_two_echoes() {
+    let mask = ball(18.0);
+    for times in [[0.0023, 0.0046], [0.005, 0.012]] {
+        let found = |start: &dyn Fn([f64; 3]) -> f64, noise: f64| {
+            let phases = two_echoes(times, start, noise);
+            let unwrapped = unwrap_region(&grid(), &echoes(&phases, &times), &mask.voxels, false);
+            PhaseAtStart::of(&grid(), &unwrapped, &[], &times, &mask.voxels)
+        };
+        // Zero, at an SNR of 10.
+        let none = found(&|_| 0.0, 0.1);
+        assert!(none.is_zero() && none.steps == 0, "{none:?}");
+        // Half a turn of what the second echo misses, crossed within the mask: seams of a turn.
+        let ratio = times[1] / times[0] - 1.0;
+        let across = found(&|p| (PI + 0.08 * p[0]) / ratio, 0.05);
+        assert!(!across.is_zero() && across.steps > 500, "{across:?}");
+        assert!((across.median_rad.abs() - 2.5 / ratio).abs() < 0.3 / ratio, "{across:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What regions are called, by the tables that come with label images.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use fimbria_image::read_regular_text;
@@ -13,13 +14,36 @@ pub struct RegionNames(BTreeMap<u32, Named>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
     name: String,
-    /// In fewer letters, where a table has that, too.
-    short: Option<String>,
+    /// What it is found by as well: a name in fewer letters, further names.
+    others: Vec<String>,
+    /// As the table writes it.
+    colour: String,
 }
 
 impl Named {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), short: None }
+        Self { name: name.to_owned(), others: Vec::new(), colour: String::new() }
+    }
+
+    fn with_colour(name: &str, colour: &[&str]) -> Self {
+        Self { colour: colour.join(" "), ..Self::new(name) }
+    }
+
+    fn or_short(mut self, short: &str) -> Self {
+        self.others.push(short.to_owned());
+        self
+    }
+
+    /// Takes the name of a further line for the same label, as MRtrix3's tables have a region under the names of several
+    /// versions of FreeSurfer: another name of this region where it has the same colour. False of another region.
+    fn join(&mut self, other: Self) -> bool {
+        let is_same =
+            self.name == other.name || !self.colour.is_empty() && self.colour == other.colour;
+        if is_same {
+            self.others.push(other.name);
+            self.others.extend(other.others);
+        }
+        is_same
     }
 }
 
@@ -46,8 +70,12 @@ pub enum NamesError {
         /// What stands there.
         text: String,
     },
-    /// A label with two names.
-    #[error("{}, line {line}: label {label} has a name already", path.display())]
+    /// A label of two regions.
+    #[error(
+        "{}, line {line}: label {label} is `{first}` and `{second}` (if this table is for labelconvert, give the one \
+         that names the labels it makes)",
+        path.display()
+    )]
     Twice {
         /// The file.
         path: PathBuf,
@@ -55,6 +83,10 @@ pub enum NamesError {
         line: usize,
         /// The label.
         label: u32,
+        /// Its name.
+        first: String,
+        /// What this line calls it.
+        second: String,
     },
     /// No line names a label.
     #[error("{} names no labels", .0.display())]
@@ -64,7 +96,8 @@ pub enum NamesError {
 impl RegionNames {
     /// Reads a table: dseg.tsv of BIDS (columns `index` and `name`, or `label`), FreeSurfer's (number, name,
     /// colours), and the other forms that MRtrix3 takes: number and name; number, short name, name, colours;
-    /// short name, name, number (AAL); number, colours, visibilities, "name" (ITK-SNAP).
+    /// short name, name, number (AAL); number, colours, visibilities, "name" (ITK-SNAP). Several lines of one label and
+    /// one colour are names of one region: the first is what it is called.
     ///
     /// # Errors
     /// [`NamesError`].
@@ -92,8 +125,17 @@ impl RegionNames {
                 let (path, text) = (path.to_owned(), text.chars().take(60).collect());
                 NamesError::Line { path, line, text }
             })?;
-            if names.0.insert(label, name).is_some() {
-                return Err(NamesError::Twice { path: path.to_owned(), line, label });
+            match names.0.entry(label) {
+                Entry::Vacant(free) => {
+                    free.insert(name);
+                }
+                Entry::Occupied(mut taken) => {
+                    let (first, second) = (taken.get().name.clone(), name.name.clone());
+                    if !taken.get_mut().join(name) {
+                        let path = path.to_owned();
+                        return Err(NamesError::Twice { path, line, label, first, second });
+                    }
+                }
             }
         }
         if names.0.is_empty() {
@@ -107,9 +149,10 @@ impl RegionNames {
         self.0.get(&label).map(|named| &*named.name)
     }
 
-    /// The labels of this name, or of this short name, ascending.
+    /// The labels of this name, or of this short or further name, ascending.
     pub fn labels_of(&self, name: &str) -> Vec<u32> {
-        let is_it = |named: &Named| named.name == name || named.short.as_deref() == Some(name);
+        let is_it =
+            |named: &Named| named.name == name || named.others.iter().any(|other| other == name);
         self.0.iter().filter(|(_, named)| is_it(named)).map(|(label, _)| *label).collect()
     }
 }
@@ -150,23 +193,21 @@ fn named(line: &str) -> Option<(u32, Named)> {
     }
     let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || c == ',').collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let with_short =
-        |name: &str, short: &str| Named { short: Some(short.to_owned()), ..Named::new(name) };
     let is_number = |word: &&str| word.parse::<f64>().is_ok();
     let label = |word: &str| word.parse::<u32>().ok();
     match words[..] {
         [short, name, last] if label(short).is_none() => {
-            Some((label(last)?, with_short(name, short)))
+            Some((label(last)?, Named::new(name).or_short(short)))
         }
         [first, name, ref colours @ ..]
             if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
-            Some((label(first)?, Named::new(name)))
+            Some((label(first)?, Named::with_colour(name, colours)))
         }
         [first, short, name, ref colours @ ..]
             if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
-            Some((label(first)?, with_short(name, short)))
+            Some((label(first)?, Named::with_colour(name, colours).or_short(short)))
         }
         [first, ref name @ ..] if !name.is_empty() => {
             Some((label(first)?, Named::new(&name.join(" "))))
@@ -218,12 +259,29 @@ mod tests {
     }
 
     #[test]
+    fn names_of_one_label_and_colour_are_names_of_one_region_as_in_mrtrix3s_tables() {
+        // Lines of fs_default.txt and of fs_a2009s.txt.
+        for text in [
+            "36 L.TH Left-Thalamus 0 118 14 255\n36 L.TH Left-Thalamus-Proper 0 118 14 255\n",
+            "76 Left-Thalamus 0 118 14 255\n76 Left-Thalamus-Proper 0 118 14 255\n",
+        ] {
+            let names = read(text).unwrap();
+            let label = names.labels_of("Left-Thalamus")[0];
+            assert_eq!(names.name(label), Some("Left-Thalamus"));
+            assert_eq!(names.labels_of("Left-Thalamus-Proper"), [label]);
+        }
+        assert_eq!(read("1 a\n1 a\n").unwrap().labels_of("a"), [1]);
+    }
+
+    #[test]
     fn what_names_no_label_is_one_error() {
         let said = |text| read(text).unwrap_err().to_string();
         assert!(
             said("1 a\nx y\n").ends_with("line 2: `x y` is no number of a label with its name")
         );
-        assert!(said("1 a\n1 b\n").ends_with("line 2: label 1 has a name already"));
+        let twice = "line 2: label 1 is `a` and `b` (if this table is for labelconvert";
+        assert!(said("1 a\n1 b\n").contains(twice));
+        assert!(said("1 a 0 0 0 255\n1 b 0 9 0 255\n").contains(twice));
         assert!(said("# nothing\n").ends_with("names no labels"));
         assert!(said("index\tname\n1.5\ta\n").contains("line 2"));
     }

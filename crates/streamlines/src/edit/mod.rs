@@ -17,5 +17,5 @@ pub use chosen::Chosen;
 pub use join::Joined;
 pub use places::{LONGEST_PIECE_MM, Place, along, compressed, evenly};
 pub use regions::{Bring, Met, RegionError, Regions};
-pub use reshape::{Reshape, ReshapeError, divided};
+pub use reshape::{Reshape, ReshapeError};
 pub use rules::Rules;

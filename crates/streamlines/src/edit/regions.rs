@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use fimbria_image::{Affine, Grid};
+use fimbria_compute::dense::vec3::{dot, norm, sub};
+use fimbria_image::{Affine, Grid, voxels_on_line};
 
 /// From scanner mm of the streamlines to mm of the space that the regions lie in; `None` where nothing
 /// leads there.
@@ -24,9 +25,8 @@ pub enum RegionError {
 /// Regions, numbered in the order they were added.
 ///
 /// Those on one grid share an array that holds, for each voxel, which of them it is in, so that a point
-/// costs one look-up for all of them. A region is met by the points of a streamline. Where points are so
-/// far apart that a region could lie between them (more than a voxel's edge and a tenth, or a ball's
-/// radius), pieces of half that are looked up too.
+/// costs one look-up for all of them. A region is met where a streamline crosses one of its voxels, or comes
+/// near enough to the centre of a ball: by its points or on the straight pieces between them.
 #[derive(Default)]
 pub struct Regions {
     lattices: Vec<Lattice>,
@@ -177,55 +177,85 @@ impl Regions {
         self.len - 1
     }
 
-    /// Beyond this distance of its points a streamline is looked at in between, mm.
-    fn farthest_mm(&self) -> f64 {
-        let edge = |lattice: &Lattice| {
-            lattice.grid.ras_from_vox.spacing().into_iter().fold(f64::INFINITY, f64::min)
-        };
-        // Streamlines in steps of an edge are not to be divided for a rounded digit.
-        let edges = self.lattices.iter().map(|lattice| 1.1 * edge(lattice));
-        edges.chain(self.balls.iter().map(|ball| ball.radius_mm)).fold(f64::INFINITY, f64::min)
-    }
-
     /// What a streamline meets, into `met`. Points in scanner RAS+ mm; one that is not finite is nowhere.
     pub fn meet(&self, points: &[[f32; 3]], met: &mut Met) {
         met.clear();
-        let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
-        if self.is_empty() {
+        if points.is_empty() || self.is_empty() {
             return;
         }
-        self.look_up(first.map(f64::from), &mut met.first);
-        self.look_up(last.map(f64::from), &mut met.last);
-        let farthest_mm = self.farthest_mm();
-        super::divided(points, farthest_mm, farthest_mm / 2.0, |pos| {
-            self.look_up(pos, &mut met.anywhere);
-        });
+        let course = self.course(points);
+        self.cross(&course, &mut met.anywhere);
+        self.cross(&course[..1], &mut met.first);
+        self.cross(&course[course.len() - 1..], &mut met.last);
     }
 
-    fn look_up(&self, pos: [f64; 3], set: &mut Set) {
-        let pos = match &self.bring {
-            Some(bring) => match bring(pos) {
-                Some(pos) => pos,
-                None => return,
-            },
-            None => pos,
+    /// The points in the space of the regions, NaN where nothing leads there. A way there may bend, so that pieces are
+    /// brought over in parts of half a voxel's edge at most.
+    fn course(&self, points: &[[f32; 3]]) -> Vec<[f64; 3]> {
+        let points = points.iter().map(|point| point.map(f64::from));
+        let Some(bring) = &self.bring else { return points.collect() };
+        let edge = |lattice: &Lattice| {
+            lattice.grid.ras_from_vox.spacing().into_iter().fold(f64::INFINITY, f64::min)
         };
+        let edges = self.lattices.iter().map(edge);
+        let widths = edges.chain(self.balls.iter().map(|ball| ball.radius_mm));
+        let part_mm = widths.fold(f64::INFINITY, f64::min) / 2.0;
+        let mut course = Vec::new();
+        let mut before = None;
+        for to in points {
+            if let Some(from) = before.replace(to) {
+                let parts = (norm(sub(to, from)) / part_mm).ceil();
+                // Streamlines that leap farther are no streamlines.
+                let parts = if parts < MOST_PARTS { parts as usize } else { 1 };
+                for k in 1..parts {
+                    let share = k as f64 / parts as f64;
+                    course.push(std::array::from_fn(|a| from[a] + share * (to[a] - from[a])));
+                }
+            }
+            course.push(to);
+        }
+        course.into_iter().map(|pos| bring(pos).unwrap_or([f64::NAN; 3])).collect()
+    }
+
+    /// Adds the regions that a polyline in their space meets.
+    fn cross(&self, course: &[[f64; 3]], set: &mut Set) {
         for Lattice { grid, vox_from_ras, set_of, sets } in &self.lattices {
-            let at = vox_from_ras.apply(pos).map(f64::round);
-            if (0..3).all(|a| at[a] >= 0.0 && at[a] < grid.dims[a] as f64) {
-                let found = set_of[grid.index(at.map(|x| x as usize))];
+            let course_vox = course.iter().map(|pos| vox_from_ras.apply(*pos));
+            voxels_on_line(grid.dims, course_vox, |voxel| {
+                let found = set_of[grid.index(voxel)];
                 if found != 0 {
                     add(set, &sets[found as usize]);
                 }
-            }
+            });
         }
         for Ball { region, centre, radius_mm } in &self.balls {
-            let square: f64 = (0..3).map(|a| (pos[a] - centre[a]).powi(2)).sum();
-            if square <= radius_mm * radius_mm {
+            let is_met = match course {
+                [only] => is_near([*only; 2], *centre, *radius_mm),
+                _ => course
+                    .windows(2)
+                    .any(|piece| is_near([piece[0], piece[1]], *centre, *radius_mm)),
+            };
+            if is_met {
                 put(set, *region);
             }
         }
     }
+}
+
+/// Most parts of a piece that is brought over.
+const MOST_PARTS: f64 = 1e5;
+
+/// True where a place of the straight piece lies so near to a centre. Of a piece whose one end is not finite the other
+/// end counts.
+fn is_near([from, to]: [[f64; 3]; 2], centre: [f64; 3], radius_mm: f64) -> bool {
+    let (step, out) = (sub(to, from), sub(centre, from));
+    let square = dot(step, step);
+    if !square.is_finite() {
+        return [from, to].into_iter().any(|end| norm(sub(centre, end)) <= radius_mm);
+    }
+    let share = if square > 0.0 { (dot(out, step) / square).clamp(0.0, 1.0) } else { 0.0 };
+    let away: [f64; 3] = std::array::from_fn(|a| out[a] - share * step[a]);
+    dot(away, away) <= radius_mm * radius_mm
 }
 
 #[cfg(test)]
@@ -269,9 +299,31 @@ mod tests {
         regions.add_ball([10.0, 0.0, 0.0], 1.0);
         let line = met(&regions, &[[0.0; 3], [35.0, 0.0, 0.0]]);
         assert!(line.passes(0) && line.passes(1) && !line.begins_in(0));
-        // Steps of a voxel are the points alone: between 19.4 and 20.4 one lies inside.
-        let steps: Vec<[f32; 3]> = (0..36).map(|i| [i as f32 + 0.4, 0.0, 0.0]).collect();
-        assert!(met(&regions, &steps).passes(0));
+        let past = met(&regions, &[[0.0, 1.1, 0.0], [35.0, 1.1, 0.0]]);
+        assert!(!past.passes(0) && !past.passes(1));
+        let alone = [[f32::NAN, 0.0, 0.0], [10.0, 0.5, 0.0], [f32::INFINITY, 0.0, 0.0]];
+        assert!(met(&regions, &alone).passes(1));
+    }
+
+    #[test]
+    fn a_corner_cut_between_points_of_a_voxel_apart_is_met() {
+        let grid = Grid { dims: [4, 4, 1], ras_from_vox: Affine::from_spacing([2.0; 3]) };
+        let mut regions = Regions::default();
+        regions.add_voxels("a", &grid, |v| grid.voxel(v) == [2, 1, 0]).unwrap();
+        // In steps of a millimetre, half a voxel, from voxel 1 1 to 2 2.
+        let line = [[2.3, 2.1, 0.0], [2.9, 2.7, 0.0], [3.5, 3.3, 0.0]];
+        let met = met(&regions, &line);
+        assert!(met.passes(0) && !met.begins_in(0) && !met.ends_in(0));
+    }
+
+    #[test]
+    fn a_way_that_bends_is_followed_between_points() {
+        // y there is a parabola over x: the straight piece between the ends' places misses its top.
+        let bring: Bring = Arc::new(|p| Some([p[0], 4.0 - 0.04 * (p[0] - 10.0).powi(2), 0.0]));
+        let mut regions = Regions::in_space(Some(bring));
+        let grid = Grid { dims: [21, 5, 1], ras_from_vox: Affine::from_spacing([1.0; 3]) };
+        regions.add_voxels("a", &grid, |v| grid.voxel(v) == [10, 4, 0]).unwrap();
+        assert!(met(&regions, &[[0.0; 3], [20.0, 0.0, 0.0]]).passes(0));
     }
 
     #[test]

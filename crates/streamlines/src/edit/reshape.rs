@@ -128,36 +128,6 @@ fn add_row(column: &Column, at: usize, part: f64, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Hands the points to `each`, and where two are more than `farthest_mm` apart also points between them, at most
-/// `piece_mm` from each other.
-pub fn divided(
-    points: &[[f32; 3]],
-    farthest_mm: f64,
-    piece_mm: f64,
-    mut each: impl FnMut([f64; 3]),
-) {
-    /// Streamlines that leap farther are no streamlines; what lies in between is not looked for.
-    const MOST_PIECES: f64 = 1e5;
-    let Some((first, rest)) = points.split_first() else { return };
-    let mut from = first.map(f64::from);
-    each(from);
-    for to in rest {
-        let to = to.map(f64::from);
-        let square: f64 = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum();
-        if square > farthest_mm * farthest_mm {
-            let pieces = (square.sqrt() / piece_mm).ceil();
-            if pieces < MOST_PIECES {
-                for k in 1..pieces as usize {
-                    let part = k as f64 / pieces;
-                    each(std::array::from_fn(|a| from[a] + part * (to[a] - from[a])));
-                }
-            }
-        }
-        each(to);
-        from = to;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,7 +62,7 @@ pub(super) struct Frame {
     pub(super) grid: Grid,
     pub(super) ras_from_stored: Affine,
     /// What the header leaves open, in words.
-    pub(super) doubt: Option<String>,
+    pub(super) doubts: Vec<String>,
 }
 
 impl Frame {
@@ -75,9 +75,18 @@ impl Frame {
             return Err(format!("an image cannot have {:?} voxels", fields.dims));
         }
         let dims = fields.dims.map(|n| n as usize);
+        let mut doubts = Vec::new();
         let affine = match fields.vox_to_ras {
             Some(rows) => Affine(rows.map(|row| row.map(f64::from))),
-            None => Affine::IDENTITY,
+            None => {
+                doubts.push(
+                    "its header has no vox_to_ras: nothing says where its streamlines lie in the scanner; they are \
+                     placed as nibabel and DIPY place them, as if voxel 0 0 0 lay at 0 0 0 mm and voxels were 1 mm \
+                     apart"
+                        .to_owned(),
+                );
+                Affine::IDENTITY
+            }
         };
         if affine.inverse().is_none() {
             return Err(format!("vox_to_ras {:?} cannot be inverted", affine.0));
@@ -106,18 +115,18 @@ impl Frame {
             let a = axes.iter().position(|(w, _)| *w == world).unwrap_or(stored);
             row(a, axes[a].1 == up, dims[stored])
         }));
-        let doubt = (by_letters != by_nibabel).then(|| {
-            format!(
+        if by_letters != by_nibabel {
+            doubts.push(format!(
                 "its header is ambiguous: voxel_order is {order} where vox_to_ras has axes {}; its \
                  streamlines are placed as nibabel and DIPY place them, so look whether they lie on \
                  the image",
                 voxel_order(&affine)
-            )
-        });
+            ));
+        }
         Ok(Self {
             grid: Grid { dims, ras_from_vox: affine },
             ras_from_stored: affine.after(&by_nibabel),
-            doubt,
+            doubts,
         })
     }
 }
@@ -160,7 +169,18 @@ mod tests {
     #[test]
     fn axes_that_are_only_reversed_leave_no_doubt() {
         for order in ["LAS", "RAS", "LPI", "RPI"] {
-            assert_eq!(Frame::from_fields(&fields(order)).unwrap().doubt, None, "{order}");
+            let none: Vec<String> = vec![];
+            assert_eq!(Frame::from_fields(&fields(order)).unwrap().doubts, none, "{order}");
+        }
+    }
+
+    #[test]
+    fn a_header_without_a_matrix_is_the_identity_and_said() {
+        // nibabel 5.4: "Field 'vox_to_ras' in the TRK's header was not recorded ... assuming it's the identity".
+        for recorded in [fields("RAS"), Fields { voxel_order: String::new(), ..fields("") }] {
+            let frame = Frame::from_fields(&Fields { vox_to_ras: None, ..recorded }).unwrap();
+            assert_eq!(frame.grid.ras_from_vox, Affine::IDENTITY);
+            assert!(frame.doubts[0].contains("no vox_to_ras"), "{:?}", frame.doubts);
         }
     }
 
@@ -174,7 +194,7 @@ mod tests {
         for axis in 0..3 {
             assert!((p[axis] - expected[axis]).abs() < 1e-12, "{p:?} {expected:?}");
         }
-        let doubt = frame.doubt.unwrap();
+        let [doubt] = &frame.doubts[..] else { panic!("{:?}", frame.doubts) };
         assert!(doubt.contains("SLA") && doubt.contains("LAS"), "{doubt}");
     }
 

@@ -6,7 +6,8 @@
 //! Where `voxel_order` and the affine `vox_to_ras` disagree about directions, axes are reversed until
 //! they agree, as TrackVis's own files need. Where they disagree about which axis is which, a file
 //! is read as nibabel (and so DIPY) writes and reads it, with a warning: its permutation is not the
-//! one that the letters name where three axes change places. Columns wider than one number are kept
+//! one that the letters name where three axes change places. A header without `vox_to_ras` (version 1, or its last
+//! element 0) is read as the identity, nibabel's rule, with a warning. Columns wider than one number are kept
 //! in nibabel's way: the number follows the name after a zero byte.
 
 mod fields;

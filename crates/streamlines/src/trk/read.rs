@@ -22,7 +22,7 @@ pub(crate) struct Reader {
     done: u64,
     record: Vec<u8>,
     /// What the header leaves open.
-    doubt: Option<String>,
+    doubts: Vec<String>,
     /// Bytes read, and bytes there are.
     read: u64,
     length: u64,
@@ -54,7 +54,7 @@ impl Reader {
             ras_from_stored: frame.ras_from_stored,
             done: 0,
             record: Vec::new(),
-            doubt: frame.doubt,
+            doubts: frame.doubts,
             read: fields::SIZE as u64,
             length,
         })
@@ -124,7 +124,7 @@ impl ReadStreamlines for Reader {
     fn doubts(&self) -> Vec<String> {
         let name = self.path.display();
         let mut doubts: Vec<_> =
-            self.doubt.iter().map(|doubt| format!("{name}: {doubt}")).collect();
+            self.doubts.iter().map(|doubt| format!("{name}: {doubt}")).collect();
         if self.header.n_streamlines == Some(self.done) && self.read < self.length {
             doubts.push(format!(
                 "{name}: {} bytes follow the {} streamlines that its header counts, and were not \

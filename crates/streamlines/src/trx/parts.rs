@@ -44,8 +44,8 @@ pub(super) type Parts = BTreeMap<String, Part>;
 
 pub(super) fn of_folder(root: &Path) -> Result<Parts, TractogramError> {
     let mut parts = Parts::new();
-    // `dpg/GROUP/NAME` is the deepest.
-    collect(root, "", 3, &mut parts)?;
+    // `dpg/GROUP/NAME` is the deepest; one more shows what does not belong there.
+    collect(root, "", 4, &mut parts)?;
     Ok(parts)
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Reader {
     offsets: Offsets,
     per_point: Vec<Part>,
     per_streamline: Vec<Part>,
+    /// Entries that are no part of a TRX, by their paths.
+    unknown: Vec<String>,
     /// Streamlines read.
     done: u64,
     /// The point at which the next streamline starts.
@@ -64,12 +66,15 @@ impl Reader {
         };
         let (mut positions, mut offsets) = (None, None);
         let (mut per_point, mut per_streamline) = (Vec::new(), Vec::new());
-        let mut group_data = Vec::new();
-        for (file, mut part) in parts {
+        let (mut group_data, mut unknown) = (Vec::new(), Vec::new());
+        for (file, mut part) in parts.into_iter().filter(|(file, _)| !is_hidden(file)) {
             let (folder, last) = file.rsplit_once('/').unwrap_or(("", &file));
-            let Some(kind) = name::parse(last) else { continue };
+            let Some(kind) = name::parse(last) else {
+                unknown.push(file);
+                continue;
+            };
             match folder {
-                "" if kind.name == "positions" => {
+                "" if kind.name == "positions" && positions.is_none() => {
                     check_length(&kind, &part, counts.points, &file).map_err(wrong)?;
                     if kind.width != 3 || !kind.datatype.is_float() {
                         return Err(wrong(format!("{file} are no points of three coordinates")));
@@ -77,7 +82,7 @@ impl Reader {
                     header.position_type = kind.datatype;
                     positions = Some(part);
                 }
-                "" if kind.name == "offsets" => offsets = Some((kind, part)),
+                "" if kind.name == "offsets" && offsets.is_none() => offsets = Some((kind, part)),
                 "dpv" => {
                     check_length(&kind, &part, counts.points, &file).map_err(wrong)?;
                     header.per_point.push(kind);
@@ -89,21 +94,28 @@ impl Reader {
                     per_streamline.push(part);
                 }
                 "groups" => {
+                    let size = kind.row_bytes() as u64;
+                    check_length(&kind, &part, part.length / size, &file).map_err(wrong)?;
                     let column = read_column(&kind, &mut part, path)?;
                     let members = members(&column, counts.streamlines)
                         .ok_or_else(|| wrong(format!("{file} names streamlines there are not")))?;
                     header.groups.push(Group { name: kind.name, members, data: Vec::new() });
                 }
-                _ => {
-                    if let Some(group) = folder.strip_prefix("dpg/") {
-                        group_data.push((group.to_owned(), read_column(&kind, &mut part, path)?));
+                _ => match folder.strip_prefix("dpg/") {
+                    Some(group) => {
+                        let kind = of_one_row(kind, &part);
+                        check_length(&kind, &part, 1, &file).map_err(wrong)?;
+                        let column = read_column(&kind, &mut part, path)?;
+                        group_data.push((group.to_owned(), file, column));
                     }
-                }
+                    None => unknown.push(file),
+                },
             }
         }
-        for (name, column) in group_data {
-            if let Some(group) = header.groups.iter_mut().find(|group| group.name == name) {
-                group.data.push(column);
+        for (name, file, column) in group_data {
+            match header.groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.data.push(column),
+                None => unknown.push(file),
             }
         }
         // An empty tractogram may have no arrays at all.
@@ -129,6 +141,7 @@ impl Reader {
             offsets,
             per_point,
             per_streamline,
+            unknown,
             done: 0,
             at_point: 0,
             block: Vec::new(),
@@ -222,6 +235,22 @@ impl ReadStreamlines for Reader {
         }
         Ok(self.done > first)
     }
+
+    fn doubts(&self) -> Vec<String> {
+        /// So many are named.
+        const NAMED: usize = 5;
+        let more = match self.unknown.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let named = &self.unknown[..self.unknown.len().min(NAMED)];
+        let doubt = format!(
+            "{}: no part of a TRX, and left out: {}{more}",
+            self.path.display(),
+            named.join(", ")
+        );
+        if named.is_empty() { Vec::new() } else { vec![doubt] }
+    }
 }
 
 fn decode_points(datatype: Datatype, bytes: &[u8], points: &mut Vec<[f32; 3]>) {
@@ -249,17 +278,28 @@ fn check_length(kind: &ColumnKind, part: &Part, rows: u64, file: &str) -> Result
     Err(format!("{file} has {} bytes, which is not {rows} rows", part.length))
 }
 
+/// Data of a group are one row, whose width a name may leave out.
+fn of_one_row(kind: ColumnKind, part: &Part) -> ColumnKind {
+    let numbers = usize::try_from(part.length / (kind.datatype.bits() as u64 / 8)).unwrap_or(0);
+    if kind.width == 1 { ColumnKind { width: numbers.max(1), ..kind } } else { kind }
+}
+
 fn read_column(kind: &ColumnKind, part: &mut Part, path: &Path) -> Result<Column, TractogramError> {
     let mut column = kind.empty();
     *column.bytes_mut() = part.read_all().map_err(TractogramError::io("read", path))?;
     Ok(column)
 }
 
+/// True of what file managers leave behind: names that begin with a dot, and macOS' folder.
+fn is_hidden(file: &str) -> bool {
+    file.split('/').any(|part| part.starts_with('.') || part == "__MACOSX")
+}
+
 /// The members of a group, where all of them are streamlines.
 fn members(column: &Column, streamlines: u64) -> Option<Vec<u32>> {
     let member = |value: f64| {
-        (value >= 0.0 && value < streamlines as f64 && value <= f64::from(u32::MAX))
-            .then_some(value as u32)
+        let is_one = value >= 0.0 && value < streamlines as f64 && value <= f64::from(u32::MAX);
+        (is_one && value.fract() == 0.0).then_some(value as u32)
     };
     column.values().map(member).collect()
 }

@@ -52,15 +52,10 @@ fn output_file(number: usize, output: &Output, key: &str) -> Value {
         None if output.is_image() => format!("{key}/{}.nii.gz", output.file),
         None => format!("{key}/{}", output.file),
     };
-    let only = output.only.map(|only| format!("{only}: ")).unwrap_or_default();
-    let unit = match output.unit.as_str() {
-        "" => String::new(),
-        unit => format!(" [{unit}]"),
-    };
     json!({
         "id": format!("output_{number}"),
         "name": output.file,
-        "description": format!("{only}{}{unit}", output.holds),
+        "description": output.doc(),
         "path-template": path,
         // Images have other names in other formats and layouts.
         "optional": output.only.is_some() || output.is_image(),

@@ -169,7 +169,7 @@ impl OptionAbout {
         let defaults: Vec<_> =
             arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
         let default = match arg.get::<Usual>() {
-            Some(Usual(words)) => Some((*words).to_owned()),
+            Some(Usual(words)) => Some(words.to_string()),
             None if is_flag => None,
             None => part(&defaults.join(" ")),
         };
@@ -280,6 +280,16 @@ impl Output {
             volumes: Some(map.n_volumes),
             only: None,
         }
+    }
+
+    /// When it is written, what it holds, and its unit.
+    pub(super) fn doc(&self) -> String {
+        let only = self.only.map(|only| format!("{only}: ")).unwrap_or_default();
+        let unit = match self.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" [{unit}]"),
+        };
+        format!("{only}{}{unit}", self.holds)
     }
 
     /// True of an image, whose format the user chooses.

@@ -1,8 +1,13 @@
 //! `fimbria describe`
 
 mod boutiques;
+mod engine;
 mod markdown;
+mod matlab;
 mod method;
+mod nipype;
+mod pydra;
+mod qsirecon;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +56,14 @@ enum Format {
     Man,
     /// A descriptor of Boutiques 0.5, for workflow engines
     Boutiques,
+    /// A module of interfaces
+    Nipype,
+    /// A module of tasks
+    Pydra,
+    /// A package of functions
+    Matlab,
+    /// A list of scalar maps
+    Qsirecon,
 }
 
 impl Choice for Format {
@@ -59,23 +72,20 @@ impl Choice for Format {
         (Self::Markdown, "markdown", "a page of the manual"),
         (Self::Man, "man", "a page for `man`"),
         (Self::Boutiques, "boutiques", "a descriptor of Boutiques 0.5, for workflow engines"),
+        (Self::Nipype, "nipype", "a Python module, an interface of nipype for each command"),
+        (Self::Pydra, "pydra", "a Python module, a task of pydra 1 for each command"),
+        (Self::Matlab, "matlab", "functions for MATLAB and Octave, a package +fimbria"),
+        (Self::Qsirecon, "qsirecon", "the scalar maps of all fits under QSIRecon's labels"),
     ];
-}
-
-impl Format {
-    fn extension(self) -> &'static str {
-        match self {
-            Self::Json | Self::Boutiques => "json",
-            Self::Markdown => "md",
-            Self::Man => "1",
-        }
-    }
 }
 
 const HELP: &str = "\
 Outputs:
   The description on standard output, or with -o a file for each command: fimbria-fit-dti.md, .1
   (man FOLDER/fimbria-fit-dti.1) or .json. What is described is what the program itself goes by.
+
+  Wrappers are files that other engines load: fimbria_nipype.py and fimbria_pydra.py (put FOLDER on
+  PYTHONPATH), +fimbria/*.m (addpath FOLDER), fimbria.yaml of qsirecon. They are of this version.
 
   In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit,
   frame, whether required or repeatable, conflicts), outputs (file, type, kind, unit, volumes,
@@ -91,43 +101,37 @@ impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { command, format: Named(format), output, force } = self;
         let name = command.join(" ");
-        let texts = texts(&Cli::described(), &name, format)?;
-        if texts.is_empty() {
+        let files = files(&Cli::described(), &name, format)?;
+        if files.is_empty() {
             return Err(Failure::usage(format!(
                 "there is no command `{name}`: see fimbria --help"
             )));
         }
         match output {
             None if format == Format::Json || format == Format::Boutiques => {
-                console.print(&one_text(texts.into_iter().map(|(_, text)| text).collect()))?;
+                console.print(&one_text(files.into_iter().map(|(_, text)| text).collect()))?;
             }
             None => {
-                for (_, text) in texts {
+                for (_, text) in files {
                     console.print(&text)?;
                 }
             }
             Some(folder) => {
-                refuse_existing(&folder, &texts, format, force)?;
-                write(&folder, &texts, format)?;
+                refuse_existing(&folder, &files, force)?;
+                write(&folder, &files)?;
             }
         }
         Ok(())
     }
 }
 
-/// The name of the file of a command.
-fn file_name(path: &str, format: Format) -> String {
-    format!("fimbria-{}.{}", path.replace(' ', "-"), format.extension())
-}
-
 /// Refuses files that are there already, where they are not to be overwritten.
 fn refuse_existing(
     folder: &Path,
-    texts: &[(String, String)],
-    format: Format,
+    files: &[(String, String)],
     force: bool,
 ) -> Result<(), OutputError> {
-    let names = texts.iter().map(|(path, _)| file_name(path, format));
+    let names = files.iter().map(|(name, _)| name.clone());
     let names: Vec<_> = names.filter(|name| !force && folder.join(name).exists()).collect();
     match names.is_empty() {
         true => Ok(()),
@@ -143,43 +147,50 @@ fn one_text(mut texts: Vec<String>) -> String {
     }
 }
 
-/// The words and the text of each command of `program` that is `name` or below it.
-fn texts(program: &Command, name: &str, format: Format) -> std::io::Result<Vec<(String, String)>> {
+/// Name and text of each file that describes the commands of `program` that are `name` or below it.
+fn files(program: &Command, name: &str, format: Format) -> std::io::Result<Vec<(String, String)>> {
     let global: Vec<_> =
         program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     let mut chosen = leaves(program, "");
     chosen.retain(|(path, _)| name.is_empty() || is_within(path, name));
-    chosen
-        .into_iter()
-        .map(|(path, command)| {
-            let text = text(&path, command, &global, format)?;
-            Ok((path, text))
-        })
-        .collect()
-}
-
-fn text(
-    path: &str,
-    command: &Command,
-    global: &[clap::Arg],
-    format: Format,
-) -> std::io::Result<String> {
-    let method = || Method::new(path, command, global);
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let methods: Vec<_> =
+        chosen.iter().map(|(path, command)| Method::new(path, command, &global)).collect();
+    let wrapped = || engine::wrapped(&methods);
+    let each = |extension: &str, text: &dyn Fn(&Method) -> String| {
+        let file = |method: &Method| {
+            (format!("fimbria-{}.{extension}", method.name.replace(' ', "-")), text(method))
+        };
+        methods.iter().map(file).collect()
+    };
     Ok(match format {
-        Format::Json => format!("{:#}\n", serde_json::to_value(method())?),
-        Format::Markdown => markdown::page(&method()),
-        Format::Boutiques => format!("{:#}\n", boutiques::descriptor(&method())),
-        Format::Man => {
-            let mut page = Vec::new();
-            let name = format!("fimbria-{}", path.replace(' ', "-"));
-            let command = command.clone().display_name(&name);
-            clap_mangen::Man::new(command).title(name).render(&mut page)?;
-            String::from_utf8_lossy(&page).into_owned()
+        Format::Json => each("json", &|method| format!("{:#}\n", serde_json::json!(method))),
+        Format::Markdown => each("md", &markdown::page),
+        Format::Boutiques => {
+            each("json", &|method| format!("{:#}\n", boutiques::descriptor(method)))
         }
+        Format::Man => {
+            chosen.iter().map(|(path, command)| man(path, command)).collect::<Result<_, _>>()?
+        }
+        Format::Nipype => vec![("fimbria_nipype.py".to_owned(), nipype::text(&wrapped()))],
+        Format::Pydra => vec![("fimbria_pydra.py".to_owned(), pydra::text(&wrapped()))],
+        Format::Matlab => matlab::files(&wrapped()),
+        Format::Qsirecon => vec![("fimbria.yaml".to_owned(), qsirecon::text(&methods))],
     })
 }
 
-fn write(folder: &Path, texts: &[(String, String)], format: Format) -> Result<(), OutputError> {
+/// Name and text of the page of a command for `man`.
+fn man(path: &str, command: &Command) -> std::io::Result<(String, String)> {
+    let mut page = Vec::new();
+    let name = format!("fimbria-{}", path.replace(' ', "-"));
+    let command = command.clone().display_name(&name);
+    clap_mangen::Man::new(command).title(&name).render(&mut page)?;
+    Ok((format!("{name}.1"), String::from_utf8_lossy(&page).into_owned()))
+}
+
+fn write(folder: &Path, files: &[(String, String)]) -> Result<(), OutputError> {
     if folder.exists() && !folder.is_dir() {
         return Err(OutputError::NotAFolder(folder.to_owned()));
     }
@@ -188,21 +199,23 @@ fn write(folder: &Path, texts: &[(String, String)], format: Format) -> Result<()
         move |source| OutputError::Io { action, path, source }
     };
     let is_new = !folder.exists();
-    std::fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
+    let unfinished = |path: &Path| path.with_extension("unfinished");
     // All are written before the first has its name, so that a full disk leaves what was there.
-    let path = |command: &str| folder.join(file_name(command, format));
-    let unfinished = |command: &str| path(command).with_extension("unfinished");
-    let written = texts.iter().try_for_each(|(command, text)| {
-        std::fs::write(unfinished(command), text).map_err(failed("write", &path(command)))
+    let written = files.iter().try_for_each(|(name, text)| {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).map_err(failed("make the folder", parent))?;
+        std::fs::write(unfinished(&path), text).map_err(failed("write", &path))
     });
     let placed = written.and_then(|()| {
-        texts.iter().try_for_each(|(command, _)| {
-            let path = path(command);
-            std::fs::rename(unfinished(command), &path).map_err(failed("write", &path))
+        files.iter().try_for_each(|(name, _)| {
+            let path = folder.join(name);
+            std::fs::rename(unfinished(&path), &path).map_err(failed("write", &path))
         })
     });
     placed.inspect_err(|_| {
-        texts.iter().for_each(|(command, _)| drop(std::fs::remove_file(unfinished(command))));
+        let paths = files.iter().map(|(name, _)| folder.join(name));
+        paths.for_each(|path| drop(std::fs::remove_file(unfinished(&path))));
         if is_new {
             // It stays where somebody has put a file there.
             drop(std::fs::remove_dir(folder));
@@ -289,9 +302,7 @@ mod tests {
     #[test]
     fn the_reference_in_the_docs_is_not_stale() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        let texts = texts(&Cli::described(), "", Format::Markdown).unwrap();
-        let pages = texts.into_iter();
-        let pages = pages.map(|(path, text)| (file_name(&path, Format::Markdown), text));
-        fimbria_testing::hold_to(&folder, &pages.collect());
+        let pages = files(&Cli::described(), "", Format::Markdown).unwrap();
+        fimbria_testing::hold_to(&folder, &pages.into_iter().collect());
     }
 }

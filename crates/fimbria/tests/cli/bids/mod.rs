@@ -1,6 +1,7 @@
 //! `fimbria bids`.
 
 mod names;
+mod ownership;
 mod series;
 mod several;
 mod standard;
@@ -107,12 +108,15 @@ fn every_session_is_made_and_kept_when_it_is_done() {
     let second = folder.done(PARTICIPANT).stderr;
     assert!(second.contains("0 of 4 done, 4 kept from before"), "{second}");
     assert!(contents(&folder.join("out")) == before);
-    // Of other parameters it is another.
-    let third = folder.done(&format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols"));
+    // Of other parameters it is another, which takes nothing away unasked.
+    let other = format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols");
+    let third = folder.failed(&other);
+    let refused =
+        "sub-01 holds results of dti that were made with other options: --force makes them";
+    assert!(third.contains(refused), "{third}");
+    assert!(contents(&folder.join("out")) == before);
+    let third = folder.done(&format!("{other} --force"));
     assert!(third.stderr.contains("1 of 1 done"), "{}", third.stderr);
-    let replaced = "what is there was made with other options or inputs, and is replaced";
-    assert!(third.stderr.contains(replaced), "{}", third.stderr);
-    assert!(!first.contains(replaced) && !second.contains(replaced), "{first}{second}");
     let forced = folder.done(&format!("{PARTICIPANT} --participant-label sub-03 --force"));
     assert!(forced.stderr.contains("1 of 1 done"), "{}", forced.stderr);
 }
@@ -223,7 +227,7 @@ fn a_wrong_gradient_table_is_warned_of_and_mended_where_that_is_asked_for() {
     assert!(page.contains("--fix-gradients applies it"));
     let sidecar = "out/sub-01/dwi/sub-01_space-ACPC_model-tensor_param-fa_dwimap.json";
     assert!(folder.json(sidecar).get("GradientTableMended").is_none());
-    let said = folder.done(&format!("{PARTICIPANT} --fix-gradients")).stderr;
+    let said = folder.done(&format!("{PARTICIPANT} --fix-gradients --force")).stderr;
     assert!(said.contains("1 of 1 done") && said.contains("was mended"), "{said}");
     let change = "x and y swapped, z flipped";
     let record = folder.json("out/sub-01/run.json");

@@ -32,6 +32,13 @@ const FIELD: Proof = Proof {
             ("offset", With("--offset false")),
             ("background", Instead("gre/phase.nii --mask gre/mask.nii")),
             ("radius", On("gre/phase.nii --mask gre/mask.nii --background vsharp", "--radius 10")),
+            (
+                "lambda",
+                On(
+                    "gre/phase.nii --mask gre/mask.nii --background resharp --radius 10",
+                    "--lambda 0.1",
+                ),
+            ),
             ("phase-range", With("--phase-range -3.1416 3.1416")),
             ("magnitude", With("--magnitude gre/magnitude.nii")),
             (

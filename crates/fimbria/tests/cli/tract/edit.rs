@@ -4,7 +4,7 @@ use std::fs;
 
 use fimbria_streamlines::{Tractogram, WriteOptions, arc_length_mm};
 
-use super::{numbers, read, with_tracts};
+use super::{grid, numbers, read, with_tracts};
 use crate::tractogram::with_tractogram;
 
 #[test]
@@ -189,4 +189,42 @@ fn a_tractogram_of_few_points_is_met_between_them() {
     assert_eq!(read(&folder, "out.trx").streamlines.len(), 3);
     folder.done(&format!("tract edit a.trx --include {ball} --ends-only -o ends.trx"));
     assert_eq!(read(&folder, "ends.trx").streamlines.len(), 0);
+}
+
+#[test]
+fn transforms_of_another_kind_are_refused_by_name() {
+    let folder = with_tracts(5);
+    let with_intent = |name: &str, code: i32| {
+        let mut options = fimbria_image::WriteOptions::default();
+        options.intent.code = code;
+        let image = fimbria_image::Image::zeros(grid(), 3);
+        fimbria_image::write_image(folder.join(name), &image, &options).unwrap();
+    };
+    with_intent("1Warp.nii.gz", 1007);
+    with_intent("fnirt.nii.gz", 2006);
+    with_intent("splines.nii.gz", 2007);
+    fs::write(folder.join("turned.txt"), "1 0 0 0\n0 1 0 0\n0 0 1 0\n3 -4 2 1\n").unwrap();
+    fs::write(folder.join("scaled.mat"), "1 0 0 3\n0 1 0 4\n0 0 1 0\n0 0 0 2\n").unwrap();
+    let fsl = "--xfm-in a.nii --xfm-ref a.nii";
+    for (options, message) in [
+        ("--warp 1Warp.nii.gz".to_owned(), "ANTs and ITK"),
+        (format!("--xfm 1Warp.nii.gz {fsl}"), "ANTs and ITK"),
+        ("--warp fnirt.nii.gz".to_owned(), "fnirt.nii.gz is a field of FSL (intent 2006)"),
+        ("--warp splines.nii.gz".to_owned(), "splines.nii.gz holds coefficients"),
+        (
+            "--linear turned.txt".to_owned(),
+            "turned.txt: the last row of a transform is 0 0 0 1, not 3 -4 2 1",
+        ),
+        (
+            format!("--xfm scaled.mat {fsl}"),
+            "scaled.mat: the last row of a transform is 0 0 0 1, not 0 0 0 2",
+        ),
+    ] {
+        let error =
+            folder.failed(&format!("tract edit a.tck --include a.nii {options} -o out.tck"));
+        assert!(error.contains(message), "{options}: {error}");
+    }
+    let fnirt = folder
+        .run(&format!("tract edit a.tck --include a.nii --xfm fnirt.nii.gz {fsl} -o out.tck"));
+    assert_eq!(fnirt.code, Some(0), "{}", fnirt.stderr);
 }

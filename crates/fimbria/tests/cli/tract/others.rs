@@ -3,8 +3,10 @@
 use std::fs;
 use std::process::Command;
 
+use fimbria_streamlines::{Header, Streamlines, Tractogram, arc_length_mm};
+
 use super::profile::with_bundle;
-use super::{read, with_tracts};
+use super::{numbers, read, with_tracts};
 use crate::util::Folder;
 
 fn has(tool: &str) -> bool {
@@ -29,17 +31,13 @@ fn streamlines_chosen_are_those_of_tckedit() {
     }
     let folder = with_tracts(400);
     for (ours, theirs) in [
-        ("--include a.nii", "-include a.nii"),
-        ("--include a.nii --exclude b.nii", "-include a.nii -exclude b.nii"),
-        ("--include a.nii --include fine.nii", "-include a.nii -include fine.nii"),
-        ("--include a.nii --include 0,0,0,8", "-include a.nii -include 0,0,0,8"),
         ("--include a.nii --ends-only", "-include a.nii -ends_only"),
         (
             "--include a.nii --exclude fine.nii --ends-only",
             "-include a.nii -exclude fine.nii -ends_only",
         ),
         ("--min-length 20.2 --max-length 40.7", "-minlength 20.2 -maxlength 40.7"),
-        ("--include b.nii --inverse", "-include b.nii -inverse"),
+        ("--include b.nii --ends-only --inverse", "-include b.nii -ends_only -inverse"),
         ("--skip 30", "-skip 30"),
         (
             "--weights w.txt --min-weight 0.2 --max-weight 0.6",
@@ -61,6 +59,97 @@ fn streamlines_chosen_are_those_of_tckedit() {
     assert_eq!(mine.len(), other.len());
     // Theirs have six digits.
     assert!(mine.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+/// They look at points alone.
+#[test]
+fn regions_are_crossed_as_by_tckedit_of_dense_points() {
+    if !has("tckedit") {
+        return;
+    }
+    let folder = with_tracts(400);
+    folder.done("tract edit a.tck --step 0.02 -o dense.tck -q");
+    let (all, dense) = (read(&folder, "a.tck"), read(&folder, "dense.tck"));
+    for (ours, theirs) in [
+        ("--include a.nii", "-include a.nii"),
+        ("--include a.nii --exclude b.nii", "-include a.nii -exclude b.nii"),
+        ("--include a.nii --include fine.nii", "-include a.nii -include fine.nii"),
+        ("--include a.nii --include 0,0,0,8", "-include a.nii -include 0,0,0,8"),
+    ] {
+        folder.done(&format!("tract edit a.tck {ours} -o ours.tck --force -q"));
+        ran(&folder, &format!("tckedit dense.tck theirs.tck {theirs}"));
+        let mine = numbers(&all, &read(&folder, "ours.tck"));
+        let other = numbers(&dense, &read(&folder, "theirs.tck"));
+        assert!((10..400).contains(&mine.len()), "{ours}: {}", mine.len());
+        // Corners of less than a fiftieth of a millimetre pass between their points.
+        let apart = mine.iter().filter(|i| !other.contains(i)).count()
+            + other.iter().filter(|i| !mine.contains(i)).count();
+        assert!(apart <= 1, "{ours}: {apart} of {}", mine.len());
+    }
+}
+
+const TARGETS: &str = r#"
+import sys
+import nibabel as nib
+from dipy.tracking.utils import target_line_based
+
+lines = list(nib.streamlines.load(sys.argv[1]).streamlines)
+image = nib.load(sys.argv[2])
+met = target_line_based(lines, image.affine, image.get_fdata() > 0)
+numbers = {line.tobytes(): number for number, line in enumerate(lines)}
+for line in met:
+    print(numbers[line.astype("float32").tobytes()])
+"#;
+
+#[test]
+fn regions_are_crossed_as_by_dipys_target_line_based() {
+    let Some(mut python) = fimbria_testing::python("dipy.tracking.utils") else { return };
+    let folder = with_tracts(300);
+    folder.done("tract edit a.tck --compress 0.3 -o few.tck -q");
+    let done = python.args(["-W", "ignore", "-c", TARGETS, "few.tck", "fine.nii"]);
+    let done = done.current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).unwrap();
+    let theirs: Vec<usize> = text.lines().map(|line| line.parse().unwrap()).collect();
+    folder.done("tract edit few.tck --include fine.nii -o met.tck -q");
+    let ours = numbers(&read(&folder, "few.tck"), &read(&folder, "met.tck"));
+    assert!(ours.len() > 20, "{}", ours.len());
+    assert_eq!(ours, theirs);
+}
+
+/// What docs/tracts.md says of lengths.
+#[test]
+fn tckedit_takes_in_lengths_that_miss_by_a_part_of_a_step_and_we_do_not() {
+    if !has("tckedit") {
+        return;
+    }
+    let folder = Folder::new();
+    let mut lines = Streamlines::default();
+    for x in [19.82, 19.84, 19.88, 19.92, 20.0, 20.08, 20.12, 20.16, 20.18] {
+        lines.push(&[[0.0; 3], [x, 0.0, 0.0]]);
+    }
+    let step = ("step_size".to_owned(), "1".to_owned());
+    let factor = ("downsample_factor".to_owned(), "3".to_owned());
+    for (keyvals, least, most) in [
+        (vec![], 20.0, 20.0),
+        (vec![step.clone()], 19.92, 20.08),
+        (vec![step, factor], 19.84, 20.16),
+    ] {
+        let header = Header { keyvals, ..Header::default() };
+        let tractogram = Tractogram::new(header, lines.clone());
+        tractogram.write(folder.join("a.tck"), &Default::default()).unwrap();
+        let ends = |name: &str| {
+            let kept = read(&folder, name);
+            let lengths: Vec<f64> = kept.streamlines.iter().map(arc_length_mm).collect();
+            (lengths[0], lengths[lengths.len() - 1])
+        };
+        ran(&folder, "tckedit a.tck least.tck -minlength 20");
+        ran(&folder, "tckedit a.tck most.tck -maxlength 20");
+        assert!((ends("least.tck").0 - least).abs() < 1e-5, "{:?}", ends("least.tck"));
+        assert!((ends("most.tck").1 - most).abs() < 1e-5, "{:?}", ends("most.tck"));
+        folder.done("tract edit a.tck --min-length 20 --max-length 20 -o ours.tck --force -q");
+        assert_eq!(ends("ours.tck"), (20.0, 20.0));
+    }
 }
 
 /// Their curve through the points is a spline: it leaves straight pieces of 1 mm that turn by some 15° by some hundredths
@@ -134,7 +223,6 @@ fn said(folder: &Folder, words: &[&str]) -> Option<Vec<(String, f64)>> {
 
 #[test]
 fn profiles_are_those_of_dipy() {
-    use fimbria_streamlines::{Header, Streamlines, Tractogram};
     use fimbria_testing::Noise;
     let folder = with_bundle();
     let mut draws = Noise(11);

@@ -41,6 +41,13 @@ DEVICE_FN f32 fractional_anisotropy(const Deviator *d) {
     return fb_sqrt(fb_div(p2 * 3.0f, fb_max(p2 * 2.0f + m2, 1e-30f)));
 }
 
+DEVICE_FN i32 is_negative(const Deviator *d) {
+    f32 p2 = d->size * d->size;
+    f32 m2 = d->mean * d->mean;
+    f32 determinant = d->mean * (m2 - p2 * 3.0f) + p2 * d->size * d->mode * 2.0f;
+    return d->mean < 0.0f || m2 < p2 || determinant < 0.0f;
+}
+
 DEVICE_FN f32 separate_root(f32 r) {
     f32 x = FMA(FMA(FMA(0.01888711f, r, -0.08176201f), r, 0.33080833f), r, 1.7321238f);
     f32 x2 = x * x;

@@ -67,6 +67,7 @@ KERNEL(dti_maps)(u64 n, GLOBAL const f32 *RESTRICT parameters, GLOBAL f32 *RESTR
         put(maps, n, voxel, MAP_V3 < 0 ? -1 : MAP_V3 + i, there ? v[2][i] : 0.0f);
     }
 #endif
+    if (is_negative(&deviator) && status == STATUS_FITTED) status = STATUS_NEGATIVE_DIFFUSION;
     put(maps, n, voxel, MAP_FA, fractional_anisotropy(&deviator));
     put(maps, n, voxel, MAP_MD, deviator.mean * MM2_PER_S);
     put(maps, n, voxel, MAP_MO, deviator.mode);

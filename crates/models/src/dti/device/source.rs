@@ -80,6 +80,7 @@ pub(super) fn with_rows_and_codes(mut source: KernelSource) -> KernelSource {
         ("STATUS_NOT_CONVERGED", Status::NotConverged),
         ("STATUS_BAD_SIGNAL", Status::BadSignal),
         ("STATUS_SINGULAR", Status::Singular),
+        ("STATUS_NEGATIVE_DIFFUSION", Status::NegativeDiffusion),
     ] {
         source = source.with_f32(name, status.code());
     }

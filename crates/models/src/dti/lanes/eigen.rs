@@ -61,6 +61,16 @@ impl<R: Real> Deviator<R> {
         ratio.sqrt()
     }
 
+    /// Whether an eigenvalue is negative: one of the sums of products of them is. FA exceeds 1 nowhere
+    /// else, whatever rounding does.
+    #[inline(always)]
+    pub(crate) fn is_negative(&self) -> R::Flags {
+        let zero = self.mean.splat(0.0);
+        let (p2, m2) = (self.size * self.size, self.mean * self.mean);
+        let determinant = self.mean * (m2 - p2 * 3.0) + p2 * self.size * self.mode * 2.0;
+        self.mean.less(zero) | m2.less(p2) | determinant.less(zero)
+    }
+
     /// Eigenvalues, largest first, and their unit eigenvectors.
     #[inline(always)]
     pub(crate) fn eigen(&self) -> ([R; 3], [[R; 3]; 3]) {

@@ -91,6 +91,9 @@ pub(super) fn write<S: Simd>(
             output.put(vector, keep(there, v[k]));
         }
     }
+    let fitted = status.equals(status.splat(Status::Fitted.code()));
+    let negative = status.splat(Status::NegativeDiffusion.code());
+    status = Lanes::select(deviator.is_negative() & fitted, negative, status);
     output.put(DtiMap::Fa, [deviator.fractional_anisotropy()]);
     output.put(DtiMap::Md, [deviator.mean * MM2_PER_S]);
     output.put(DtiMap::Mo, [deviator.mode]);

@@ -27,6 +27,8 @@ pub(crate) struct TensorMaps {
     pub(crate) tensor: [f64; 6],
     /// An eigenvalue was raised to the least value.
     pub(crate) clipped: bool,
+    /// An eigenvalue is negative.
+    pub(crate) is_negative: bool,
 }
 
 impl TensorMaps {
@@ -60,6 +62,7 @@ impl TensorMaps {
             eigenvectors: order.map(|k| v[k]),
             tensor,
             clipped,
+            is_negative: l.iter().any(|l| *l < 0.0),
         }
     }
 }

@@ -2,7 +2,8 @@
 //! items per voxel.
 //!
 //! A voxel whose walk takes in a thousand constraints or binds more constraints than there are unknowns
-//! is solved again on the CPU, which has room for any number.
+//! is solved again on the CPU, which has room for any number. So is one with hardly any fibres, which the
+//! CPU solves without a walk.
 
 use fimbria_compute::Workers;
 use fimbria_compute::dense::vector::dot;
@@ -20,6 +21,8 @@ use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile};
 const GROUP: usize = 64;
 /// Constraints taken in after which a voxel is left to the CPU; a hard one takes two hundred.
 const MOST_ROUNDS: usize = 1000;
+/// Fibres that a voxel may have and be solved on the CPU: beyond what single precision leaves of none.
+const LITTLE: f32 = 1e-4;
 
 /// The tables of a deconvolution as a kernel reads them: neighbouring items read neighbours.
 pub(crate) struct OnDevice<'a> {
@@ -164,11 +167,13 @@ impl DeviceVoxelFit for OnDevice<'_> {
         let rows = tile.rows;
         self.rows(tile.inputs, n, device, rows)?;
         let mut work = VoxelWork::default();
-        let status_row = (self.n_rows() - 1) * n;
+        let (amount_row, status_row) =
+            (2 * self.deconvolution.n_harmonics() * n, (self.n_rows() - 1) * n);
         for lane in 0..tile.voxels.len() {
             let is_finite = rows.iter().skip(lane).step_by(n).all(|value| value.is_finite());
             let status = Status::from_code(rows[status_row + lane]);
-            if status == Status::NotConverged || !is_finite {
+            let has_fibres = rows[amount_row + lane] > LITTLE;
+            if status == Status::NotConverged || !is_finite || !has_fibres {
                 let outcome = self.deconvolution.solve(&tile.inputs[lane..], n, &mut work);
                 write_voxel(self.deconvolution, outcome, &mut work, lane, n, rows);
             }

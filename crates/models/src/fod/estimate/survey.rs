@@ -54,11 +54,12 @@ impl Survey {
             return Ok(Self { b_s_per_mm2: Vec::new(), voxels: Vec::new() });
         };
         progress.check()?;
+        let settled = [Status::Fitted, Status::NegativeDiffusion].map(Status::code);
         let good: Vec<u32> = mask
             .voxels
             .iter()
             .copied()
-            .filter(|&v| status.data[v as usize] == Status::Fitted.code())
+            .filter(|&v| settled.contains(&status.data[v as usize]))
             .filter(|&v| fa.data[v as usize] <= 1.0)
             .collect();
         let of_tile = |tile: &[u32]| -> Vec<SurveyedVoxel> {

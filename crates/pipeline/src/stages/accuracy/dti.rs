@@ -42,5 +42,8 @@ pub(super) fn compare(fit: &Fitted, head: &Head, accuracy: &mut Accuracy) {
 
 /// Whether a fit succeeded.
 pub(super) fn is_fitted(status: &Image, voxel: usize) -> bool {
-    matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)
+    matches!(
+        Status::from_code(status.data[voxel]),
+        Status::Fitted | Status::Constrained | Status::NegativeDiffusion
+    )
 }

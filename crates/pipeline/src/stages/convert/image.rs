@@ -192,7 +192,10 @@ fn tell(copied: &Copied, stored: &StoredImage, asked: Option<Datatype>, log: &Lo
         log.warn(Page::Troubleshooting, &format!("{} lost digits in {datatype}", n(rounded)));
     }
     if asked.is_none() && scaling != stored.scaling() {
-        log.note("NIfTI-1 would round the scaling of the samples: it was applied, in Float64");
+        log.note(
+            "the scaling of the samples is applied, in Float64: a header of NIfTI-1 would round it, and of a .mif's \
+             fractions and bits MRtrix3 passes over it",
+        );
     } else if asked.is_none() && datatype != stored.datatype() {
         log.note(&format!(
             "NIfTI has no samples of type {}: written as {datatype}, which holds all of them",

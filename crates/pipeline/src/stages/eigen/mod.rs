@@ -111,7 +111,7 @@ impl FindEigenpairs {
             Precision::Double => self.pairs(&finder, &given, search, log)?,
         };
         log.count("tensors", answers.len() as u64);
-        log.count("pairs", answers.iter().map(|answer| answer.pairs as u64).sum());
+        log.count("pairs", answers.iter().map(|answer| answer.pairs.len() as u64).sum());
         let incomplete = answers.iter().enumerate().filter(|(_, answer)| answer.incomplete);
         log.count("incomplete", incomplete.clone().count() as u64);
         for (index, _) in incomplete.take(10) {
@@ -124,19 +124,7 @@ impl FindEigenpairs {
             Some(voxels) => voxels.into_iter().map(Some).collect(),
             None => vec![None; answers.len()],
         };
-        let answers: Vec<Value> = answers
-            .into_iter()
-            .zip(voxels)
-            .map(|(mut answer, voxel)| {
-                if let Some(voxel) = voxel {
-                    answer.json["voxel"] = json!(voxel);
-                }
-                answer.json
-            })
-            .collect();
-        let mut text = serde_json::to_string_pretty(&json!({ "tensors": answers }))?;
-        text.push('\n');
-        Ok(text)
+        Ok(text_of(answers.into_iter().zip(voxels))?)
     }
 
     fn search(&self) -> Search {
@@ -203,7 +191,7 @@ impl FindEigenpairs {
         let (found, shares) = find_extremes(finder, &tensors, &kinds, search, on, log)?;
         log.count_shares(&shares);
         let answer = |Extremes { pairs, converged, not_converged }: Extremes| {
-            Answer::of_starts(&pairs, converged, not_converged)
+            Answer::of_starts(pairs, converged, not_converged)
         };
         Ok(found.into_iter().map(answer).collect())
     }
@@ -277,21 +265,48 @@ struct Task<'a> {
 
 /// What is said of one tensor.
 struct Answer {
-    json: Value,
-    pairs: usize,
+    pairs: Vec<Pair>,
+    /// Of the shifted power method, how many starts settled and how many did not.
+    starts: Option<[usize; 2]>,
     incomplete: bool,
 }
 
 impl Answer {
     /// Of the shifted power method: what its starts led to, and how many of them settled.
-    fn of_starts(pairs: &[Pair], converged: usize, not_converged: usize) -> Self {
-        let json = json!({
-            "pairs": pairs_json(pairs),
-            "converged": converged,
-            "not_converged": not_converged,
-        });
-        Self { json, pairs: pairs.len(), incomplete: false }
+    fn of_starts(pairs: Vec<Pair>, converged: usize, not_converged: usize) -> Self {
+        Self { pairs, starts: Some([converged, not_converged]), incomplete: false }
     }
+
+    fn json(&self, voxel: Option<Voxel>) -> Value {
+        let mut json = json!({ "pairs": pairs_json(&self.pairs) });
+        if let Some([converged, not_converged]) = self.starts {
+            json["converged"] = converged.into();
+            json["not_converged"] = not_converged.into();
+        }
+        if self.incomplete {
+            json["incomplete"] = true.into();
+        }
+        if let Some(voxel) = voxel {
+            json["voxel"] = json!(voxel);
+        }
+        json
+    }
+}
+
+/// The file: one answer after the other, since numbers take many times as much memory as values of JSON
+/// than as text.
+fn text_of(
+    answers: impl Iterator<Item = (Answer, Option<Voxel>)>,
+) -> Result<String, serde_json::Error> {
+    let mut text = "{\n  \"tensors\": [".to_owned();
+    let empty = text.len();
+    for (answer, voxel) in answers {
+        text.push_str(if text.len() == empty { "\n    " } else { ",\n    " });
+        let one = serde_json::to_string_pretty(&answer.json(voxel))?;
+        text.push_str(&one.replace('\n', "\n    "));
+    }
+    text.push_str(if text.len() == empty { "]\n}\n" } else { "\n  ]\n}\n" });
+    Ok(text)
 }
 
 impl Task<'_> {
@@ -307,18 +322,14 @@ impl Task<'_> {
         let answer = match shift {
             None => finder.find(a, b, index as u64, search, *log).map(|found| {
                 let pairs = wanted(found.pairs);
-                let mut json = json!({ "pairs": pairs_json(&pairs) });
-                if !found.balanced {
-                    json["incomplete"] = true.into();
-                }
-                Answer { json, pairs: pairs.len(), incomplete: !found.balanced }
+                Answer { pairs, starts: None, incomplete: !found.balanced }
             }),
             Some(shift) => {
                 let starts = search.starts.unwrap_or(STARTS_OF_THE_POWER_METHOD);
                 let reached = finder.reach(a, b, index as u64, starts, *shift, search, *log);
                 reached.map(|reached| {
                     let (converged, not_converged) = (reached.converged, reached.not_converged);
-                    Answer::of_starts(&wanted(reached.pairs), converged, not_converged)
+                    Answer::of_starts(wanted(reached.pairs), converged, not_converged)
                 })
             }
         };

@@ -1,28 +1,42 @@
 //! The stage that makes a local field of the scanner's phase.
 
+mod at_start;
+mod background;
+mod claim;
+mod errors;
+mod holes;
+mod options;
+mod order;
 mod phase_files;
+mod radians;
+mod readouts;
+mod times;
+mod ways;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted};
 use fimbria_qsm::Geometry;
-use fimbria_qsm::background::{Background, remove_background};
+use fimbria_qsm::background::remove_background;
 use fimbria_qsm::phase::{
     EchoPhase, HZ_PER_TESLA, combine_echoes, phase_quality, r2star, unwrap_laplacian,
     unwrap_region, with_signal,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError, PhaseImages};
-use crate::options::{Described as _, OptionError, above, choice, refuse_unused, within};
+use self::at_start::report_phase_at_start;
+pub use self::background::{BackgroundMethod, references};
+pub use self::errors::PhaseFilesError;
+use self::holes::report_holes;
+pub use self::options::{FieldParameters, Unwrapping};
+pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
+use crate::options::{Place, Resolve as _, Resolved, from_values};
 use crate::stages::load_local_field::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
-    Carried, Choice, FileKind, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page,
-    Product, Products, RunRecord, Stage, StageError, Taken, Written,
+    Carried, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product, Products,
+    RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -41,89 +55,12 @@ pub const FIELD_WRITES: &[Written] = &[
     Written::RECORD,
 ];
 
-/// How wraps are undone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unwrapping {
-    /// Along the most reliable paths.
-    #[default]
-    Region,
-    /// By the Laplacian.
-    Laplacian,
-}
-
-impl Choice for Unwrapping {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Region, "region", "along the most reliable paths first, as ROMEO; exact"),
-        (Self::Laplacian, "laplacian", "by the Laplacian: smooth, adds a harmonic background"),
-    ];
-}
-
-/// How the background is removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BackgroundMethod {
-    /// Spherical means of varying radii.
-    VSharp,
-    /// Dipoles outside the mask.
-    Pdf,
-    /// Laplace's equation.
-    #[default]
-    Lbv,
-}
-
-impl Choice for BackgroundMethod {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::VSharp, "vsharp", "spherical means of varying radii; loses a rim of one voxel"),
-        (Self::Pdf, "pdf", "dipoles outside the mask; keeps all of the mask"),
-        (Self::Lbv, "lbv", "Laplace's equation from the mask's border, which is lost"),
-    ];
-}
-
-const VSHARP: &[BackgroundMethod] = &[BackgroundMethod::VSharp];
-
-/// The options of a field.
-#[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct FieldParameters {
-    /// How wraps are undone
-    #[arg(long, value_name = "METHOD", default_value = "region")]
-    #[arg(value_parser = choice::<Unwrapping>())]
-    pub unwrap: Named<Unwrapping>,
-
-    /// Fit the phase at echo time 0 (true) or take it as 0 (false)
-    #[arg(long, value_name = "true|false", usually = "true from three echoes on")]
-    pub offset: Option<bool>,
-
-    /// Leave voxels whose phase is less reliable out of the mask, see the map quality
-    #[arg(long, value_name = "QUALITY", number = within(0.0, 1.0, ""))]
-    #[arg(usually = "none is left out")]
-    pub mask_quality: Option<f64>,
-
-    /// How the background is removed
-    #[arg(long, value_name = "METHOD", default_value = "lbv")]
-    #[arg(value_parser = choice::<BackgroundMethod>())]
-    pub background: Named<BackgroundMethod>,
-
-    /// Largest radius of the spherical means
-    #[arg(long, value_name = "MM", number = above(0.0, "mm"))]
-    #[arg(used_by("background", VSHARP), usually = "12")]
-    pub radius: Option<f64>,
-}
-
-impl FieldParameters {
-    /// Whether every option that is given is used.
-    ///
-    /// # Errors
-    /// [`OptionError::Unused`].
-    pub fn check(&self) -> Result<(), OptionError> {
-        refuse_unused(self, "background", self.background.0.name())
-    }
-}
-
 /// Makes fields of [`Echoes`] and hands on the [`Fields`].
 pub struct MakeField {
     /// Where the echoes are; `None` where an earlier stage hands them on.
     pub files: Option<PhaseFiles>,
     /// How.
-    pub parameters: FieldParameters,
+    pub parameters: Resolved<FieldParameters>,
     /// How maps are written.
     pub style: MapStyle,
 }
@@ -210,6 +147,12 @@ static R2STAR: MapSpec =
 /// What the fields are, with the background and without.
 fn fields(is_relative: bool) -> [&'static MapSpec; 2] {
     if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
+}
+
+/// What the stage that wrote a folder was told, by its record; `None` where another one wrote it.
+pub(super) fn parameters_of_record(record: &RunRecord) -> Option<Resolved<FieldParameters>> {
+    let given = record.parameters_of("field")?.get("field")?.as_object()?.clone();
+    Some(from_values::<FieldParameters>(&given).ok()?.resolve(&Place::Command))
 }
 
 /// What the fields of a folder are, by its record; `None` where another stage wrote it.
@@ -322,18 +265,6 @@ fn weights_of(sureness: &[f32], mask: &[u32]) -> Vec<f32> {
     weights
 }
 
-fn background_of(parameters: &FieldParameters) -> Background {
-    match (parameters.background.0, Background::VSHARP) {
-        (BackgroundMethod::VSharp, Background::VSharp { radius_mm, threshold }) => {
-            let radius_mm = parameters.radius.unwrap_or(radius_mm);
-            Background::VSharp { radius_mm, threshold }
-        }
-        (BackgroundMethod::Pdf, _) => Background::PDF,
-        (BackgroundMethod::Lbv, _) => Background::LBV,
-        (BackgroundMethod::VSharp, other) => other,
-    }
-}
-
 impl Stage for MakeField {
     fn name(&self) -> &'static str {
         "field"
@@ -351,16 +282,24 @@ impl Stage for MakeField {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let role = |role: &'static str| move |path: &PathBuf| (role.to_owned(), path.clone());
         let Some(files) = &self.files else { return Vec::new() };
-        let phase = files.phase.iter().flat_map(|path| {
-            let sidecars = sidecars_of(path).into_iter().filter(|sidecar| sidecar.is_file());
-            let sidecars = sidecars.map(|sidecar| ("phase sidecar".to_owned(), sidecar));
-            std::iter::once(("phase".to_owned(), path.clone())).chain(sidecars)
-        });
-        let magnitude = files.magnitude.iter().map(role("magnitude"));
-        let imaginary = files.imaginary.iter().map(role("imaginary"));
-        phase.chain(imaginary).chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
+        let of_times = files.follows_times();
+        let roles = [
+            ("phase", &files.phase, true),
+            ("imaginary", &files.imaginary, of_times),
+            ("magnitude", &files.magnitude, of_times),
+        ];
+        let mut inputs = Vec::new();
+        for (role, paths, is_asked) in roles {
+            for path in paths {
+                inputs.push((role.to_owned(), path.clone()));
+                let sidecars = if is_asked { sidecars_of(path) } else { Vec::new() };
+                let there = sidecars.into_iter().filter(|sidecar| sidecar.is_file());
+                inputs.extend(there.map(|sidecar| (format!("{role} sidecar"), sidecar)));
+            }
+        }
+        inputs.extend(files.mask.iter().map(|mask| ("mask".to_owned(), mask.clone())));
+        inputs
     }
 
     fn parameters(&self) -> Value {
@@ -426,16 +365,22 @@ impl Stage for MakeField {
                 phases.iter().map(unwrap).collect::<Result<_, _>>()?
             }
         };
+        // Unwrapping by the Laplacian has no turns to be wrong by.
+        let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
+        if !offset && times.len() > 1 && has_turns {
+            report_phase_at_start(grid, &unwrapped, magnitudes, times, mask, *b0_tesla, log);
+        }
         log.check()?;
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
         // The field at which a second turns the phase by a radian a ppm: ppm are radians then.
         let b0 = b0_tesla.unwrap_or(1e6 / (std::f64::consts::TAU * HZ_PER_TESLA));
         let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, b0, offset);
         let (total, sureness) = (combined.field_ppm, combined.sureness);
-        let background = background_of(&self.parameters);
+        let background = self.parameters.removal();
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
         log.check()?;
         log.count("voxels_of_local_field", local.mask.len() as u64);
+        report_holes(mask, &local.mask, log);
         let image = |data| Image { grid: *grid, n_volumes: 1, data };
         let weights =
             (!magnitudes.is_empty()).then(|| image(weights_of(&sureness, &local.mask.voxels)));

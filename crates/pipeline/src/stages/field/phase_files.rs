@@ -1,23 +1,23 @@
 //! The scanner's files: phase and magnitude of every echo, with what is to be known of them.
 
-use std::f32::consts::PI;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, counted, read_image, read_mask};
+use fimbria_image::{Grid, Image, Mask, counted, read_image, read_mask};
 use fimbria_models::brain_mask::head_mask;
-use fimbria_qsm::phase::{
-    Maker, PhaseError, alternates, combine_coils, radians_of_maker, radians_of_range, readout_ramp,
-    to_radians, turn_every_second,
-};
-use fimbria_qsm::{Geometry, QsmError};
+use fimbria_qsm::Geometry;
+use fimbria_qsm::phase::{alternates, combine_coils, turn_every_second};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::claim::Claim;
+use super::errors::PhaseFilesError;
+use super::radians::{magnitude_of_difference, phase_of_field};
+use super::times::between;
 use crate::options::{Described as _, Takes, above, any, at_least, one_of};
-use crate::stages::b0::{self, B0Direction, B0Error};
-use crate::stages::sidecar::{SidecarError, said_of};
+use crate::stages::b0::{self, B0Direction};
+use crate::stages::sidecar::said_of;
 use crate::{Logbook, Page};
 
 /// The scanner's files, and what is to be known of them.
@@ -94,170 +94,6 @@ pub struct PhaseFiles {
     pub mask: Option<PathBuf>,
 }
 
-/// Why there is no field.
-#[derive(Debug, thiserror::Error)]
-pub enum PhaseFilesError {
-    /// An image cannot be read.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// Images lie on different grids.
-    #[error(transparent)]
-    Grid(#[from] GridMismatch),
-    /// A volume cannot be transformed.
-    #[error(transparent)]
-    Qsm(#[from] QsmError),
-    /// Volumes that are no echoes of so many coils.
-    #[error("{volumes} volumes of phase are no echoes of {coils} coils: they must divide evenly")]
-    Coils {
-        /// Volumes of phase.
-        volumes: usize,
-        /// As told.
-        coils: usize,
-    },
-    /// Coils that nothing weighs.
-    #[error("several coils are weighed by their magnitudes: give --magnitude or --imaginary")]
-    CoilsNeedMagnitude,
-    /// A phase at time 0 of one echo.
-    #[error(
-        "the phase at echo time 0 of coils and of --smooth-offset needs two echoes; there is one"
-    )]
-    SmoothOffsetOfOneEcho,
-    /// Two directions of less than three echoes.
-    #[error("--bipolar true needs three echoes or more; there are {0}")]
-    BipolarNeedsThree(usize),
-    /// Real parts without as many imaginary ones.
-    #[error("{imaginary} volumes of imaginary parts for {real} of real ones")]
-    Imaginary {
-        /// Volumes of imaginary parts.
-        imaginary: usize,
-        /// Volumes of real parts.
-        real: usize,
-    },
-    /// A sidecar that says something else than the numbers, or than how they are read.
-    #[error("the sidecar of {} says {says}, but {found}", path.display())]
-    Contradiction {
-        /// The image.
-        path: PathBuf,
-        /// What its sidecar says.
-        says: String,
-        /// What was found.
-        found: String,
-    },
-    /// A line through one point.
-    #[error("the phase at echo time 0 (--offset true) needs two echoes or more; there is one")]
-    OffsetOfOneEcho,
-    /// The phase is none.
-    #[error("{}", path.display())]
-    Phase {
-        /// The image.
-        path: PathBuf,
-        /// Why it is none.
-        source: PhaseError,
-    },
-    /// B0 is unusable.
-    #[error(transparent)]
-    B0(#[from] B0Error),
-    /// Not one time for each echo.
-    #[error("{times} echo times for {echoes} echoes of phase")]
-    Times {
-        /// Times given or found.
-        times: usize,
-        /// Volumes of phase.
-        echoes: usize,
-    },
-    /// Times that are none.
-    #[error("an echo time of {0} ms: times must be above 0 and ascend")]
-    Time(f64),
-    /// Times in another unit.
-    #[error("the last echo at {0} ms: echo times are in milliseconds, in sidecars in seconds")]
-    TimeUnit(f64),
-    /// Not one magnitude for each echo.
-    #[error("{magnitudes} echoes of magnitude for {echoes} of phase")]
-    Magnitudes {
-        /// Volumes of magnitude.
-        magnitudes: usize,
-        /// Volumes of phase.
-        echoes: usize,
-    },
-    /// A sidecar that is there but says nothing.
-    #[error(transparent)]
-    Sidecar(#[from] SidecarError),
-    /// No strength of B0.
-    #[error(
-        "the strength of B0 is neither given nor in a sidecar beside the phase (--relative where it is \
-         not known)"
-    )]
-    NeedsB0,
-    /// No echo times.
-    #[error(
-        "echo times are neither given nor in sidecars beside the phase (--relative where that of a \
-         single echo is not known)"
-    )]
-    NeedsTimes,
-    /// Several echoes of coils whose times are not known.
-    #[error("--relative takes one echo, whose time does not matter, of coils that were combined")]
-    RelativeOfOne,
-    /// No mask and nothing to make one of.
-    #[error("a mask is needed where there is no magnitude to make one of")]
-    NeedsMask,
-    /// Nothing inside.
-    #[error("the mask has no voxel above zero")]
-    EmptyMask,
-    /// No phase reliable enough.
-    #[error("no voxel of the mask has a phase of quality {0} or more (--mask-quality)")]
-    NoQuality(f64),
-    /// No magnitude inside.
-    #[error("no voxel of the mask has a magnitude above zero in {0} of the echoes")]
-    NoSignal(usize),
-}
-
-/// Odd and even echoes that differ by more than so many radians over the mask were read in opposite
-/// directions: of echoes read in one the difference is 0 but for noise.
-const BIPOLAR: f64 = 0.5;
-
-/// What sidecars say of the numbers of a phase.
-struct Claim {
-    /// In radians.
-    is_radians: bool,
-    /// That they are a phase.
-    is_phase: bool,
-    /// That they are something else, as `ImageType` has it.
-    no_phase: Option<String>,
-    maker: Option<Maker>,
-    /// The voxel axis that slices follow each other along.
-    slice_axis: usize,
-}
-
-impl Claim {
-    fn from_sidecars(said: &[Value]) -> Self {
-        let text = |key: &str| said.iter().find_map(|said| said[key].as_str());
-        let types: Vec<String> = said
-            .iter()
-            .filter_map(|said| said["ImageType"].as_array())
-            .flatten()
-            .filter_map(|kind| Some(kind.as_str()?.to_uppercase()))
-            .collect();
-        let is = |names: &[&str]| types.iter().find(|kind| names.contains(&kind.as_str())).cloned();
-        let is_phase = is(&["P", "PHASE", "PHASE MAP"]).is_some();
-        let other = is(&["M", "MAGNITUDE", "REAL", "IMAGINARY", "I", "R"]).filter(|_| !is_phase);
-        Self {
-            is_radians: text("Units").is_some_and(|unit| unit == "rad"),
-            is_phase,
-            no_phase: other,
-            maker: text("Manufacturer").and_then(Maker::of_name),
-            slice_axis: match text("SliceEncodingDirection").map(|axis| axis.trim_end_matches('-'))
-            {
-                Some("i") => 0,
-                Some("j") => 1,
-                _ => 2,
-            },
-        }
-    }
-}
-
-/// The last echo lies within these, in milliseconds.
-const LAST_ECHO_MS: [f64; 2] = [0.1, 1000.0];
-
 /// Phase and magnitude of all echoes.
 pub struct Echoes {
     /// The grid.
@@ -294,6 +130,10 @@ impl PhaseFiles {
     /// # Errors
     /// [`PhaseFilesError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<Echoes, PhaseFilesError> {
+        self.in_order_of_time(log).read_in_order(log)
+    }
+
+    fn read_in_order(&self, log: &Logbook<'_>) -> Result<Echoes, PhaseFilesError> {
         let workers = log.session().on.workers;
         let (grid, mut phases) = workers.install(|| volumes(&self.phase, None))?;
         let (_, mut magnitudes) = workers.install(|| volumes(&self.magnitude, Some(grid)))?;
@@ -346,8 +186,18 @@ impl PhaseFiles {
     ) -> Result<Echoes, PhaseFilesError> {
         let workers = log.session().on.workers;
         let coils = self.coils.unwrap_or(1);
-        let mut magnitudes = magnitudes;
         let volumes = phases.len();
+        let said = self.sidecars(log)?;
+        let claim = Claim::from_sidecars(&said);
+        // Of one volume it is said what it is made of.
+        let is_one = volumes == 1 && !self.relative;
+        let difference = claim.difference.filter(|_| is_one && self.te.is_empty());
+        let field = claim.field.filter(|_| is_one);
+        let mut magnitudes = magnitudes;
+        if let ([first, second], true) = (&magnitudes[..], difference.is_some() || field.is_some())
+        {
+            magnitudes = vec![magnitude_of_difference(first, second)];
+        }
         if !magnitudes.is_empty() && magnitudes.len() != volumes {
             let (magnitudes, echoes) = (magnitudes.len(), volumes);
             return Err(PhaseFilesError::Magnitudes { magnitudes, echoes });
@@ -376,11 +226,21 @@ impl PhaseFiles {
         if self.bipolar == Some(true) && echoes < 3 {
             return Err(PhaseFilesError::BipolarNeedsThree(echoes));
         }
-        let said = self.sidecars(log)?;
         if self.relative && echoes > 1 {
             return Err(PhaseFilesError::RelativeOfOne);
         }
-        let times = if self.relative { vec![1.0] } else { self.times(&said, echoes, coils)? };
+        let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
+        let mut times = match (difference, field) {
+            _ if self.relative => vec![1.0],
+            // It depends on the numbers.
+            (_, Some((unit, _))) if !self.te.is_empty() => {
+                let (path, unit) = (first.to_owned(), unit.to_owned());
+                return Err(PhaseFilesError::TimeOfField { path, unit });
+            }
+            (_, Some(_)) => Vec::new(),
+            (Some(difference), None) => vec![between(difference, log)?],
+            (None, None) => self.times(&said, echoes, coils)?,
+        };
         let b0_tesla = match self.b0 {
             None => said.iter().find_map(|said| said["MagneticFieldStrength"].as_f64()),
             given => given,
@@ -389,7 +249,6 @@ impl PhaseFiles {
             _ if self.relative => None,
             given => Some(b0::strength(given.ok_or(PhaseFilesError::NeedsB0)?)?),
         };
-        let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
         let (geometry, mask) = place(first)?;
         let mut mask = match (mask, magnitudes.first()) {
             (Some(mask), _) => mask,
@@ -430,43 +289,16 @@ impl PhaseFiles {
                 );
             }
         }
-        let range = self.phase_range.as_deref().and_then(|range| range.try_into().ok());
-        let mut claim = Claim::from_sidecars(&said);
-        if !self.imaginary.is_empty() {
-            claim.no_phase = None;
-        }
-        let contradicts = |says: &str, found: String| PhaseFilesError::Contradiction {
-            path: first.to_owned(),
-            says: says.to_owned(),
-            found,
-        };
-        if let Some(kind) = &claim.no_phase {
-            return Err(contradicts(
-                &format!("ImageType {kind}"),
-                "it is given as a phase".to_owned(),
-            ));
-        }
-        let scaling = match range {
-            Some(range) => radians_of_range(range, &phases, &mask.voxels),
-            None if !self.imaginary.is_empty() => Ok((1.0, 0.0)),
-            None if claim.is_radians => {
-                let inside = phases.iter().flat_map(|p| mask.voxels.iter().map(|&v| p[v as usize]));
-                let largest = inside.fold(0.0_f32, |m, v| m.max(v.abs()));
-                // Of 0 to a turn, and stored as float.
-                if largest > 2.0 * PI * 1.001 {
-                    let found = format!("its numbers reach {largest}, more than a turn");
-                    return Err(contradicts("Units rad", found));
-                }
-                Ok((1.0, 0.0))
+        let (factor, offset) = match field {
+            Some((unit, hertz)) => {
+                let (factor, seconds) = phase_of_field(&phases[0], &mask.voxels, hertz)
+                    .map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
+                log.note(&format!("Units {unit}: a field, which is not unwrapped"));
+                times = vec![seconds];
+                (factor, 0.0)
             }
-            None => to_radians(grid.dims, &phases, &mask.voxels).or_else(|error| {
-                let of_maker = claim.maker.and_then(|maker| radians_of_maker(maker, &phases));
-                let is_unsaid = matches!(error, PhaseError::NoTurn { .. });
-                of_maker.filter(|_| is_unsaid && claim.is_phase).ok_or(error)
-            }),
+            None => self.scaling(&claim, first, grid.dims, &phases, &mask.voxels)?,
         };
-        let (factor, offset) =
-            scaling.map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
         if is_first_alone {
             phases.truncate(1);
             magnitudes.truncate(1);
@@ -479,7 +311,7 @@ impl PhaseFiles {
             let inside =
                 || phases.iter().flat_map(|phase| mask.voxels.iter().map(|&v| phase[v as usize]));
             let span = inside().fold(f32::MIN, f32::max) - inside().fold(f32::MAX, f32::min);
-            if span < PI {
+            if span < std::f32::consts::PI {
                 log.warn(
                     Page::Susceptibility,
                     &format!(
@@ -498,25 +330,7 @@ impl PhaseFiles {
             turn_every_second(&grid, &mut phases, claim.slice_axis);
         }
         if echoes > 2 && self.bipolar != Some(false) {
-            for coil in
-                phases.chunks_mut(echoes).enumerate().map(|(c, phases)| (c * echoes, phases))
-            {
-                let (begin, phases) = coil;
-                let magnitudes = magnitudes.get(begin..begin + echoes).unwrap_or_default();
-                let found = readout_ramp(&grid, phases, magnitudes, &times, &mask.voxels);
-                let Some(ramp) = found else { continue };
-                if self.bipolar == Some(true) || ramp.extent > BIPOLAR {
-                    if begin == 0 {
-                        log.note(&format!(
-                            "odd and even echoes differ by {:.2} radians over the mask: taken for \
-                             readouts in opposite directions",
-                            ramp.extent
-                        ));
-                        log.result("bipolar_slope", ramp.slope.to_vec());
-                    }
-                    ramp.take_off(&grid, phases);
-                }
-            }
+            self.undo_bipolar(&grid, &mut phases, &magnitudes, &times, &mask.voxels, log);
         }
         let (phases, magnitudes) = if coils > 1 || self.smooth_offset {
             let made = combine_coils(&grid, &phases, &magnitudes, &times, &mask.voxels, workers)?;
@@ -550,46 +364,6 @@ impl PhaseFiles {
             }
         }
         Ok(all)
-    }
-
-    /// Seconds.
-    fn times(
-        &self,
-        said: &[Value],
-        echoes: usize,
-        coils: usize,
-    ) -> Result<Vec<f64>, PhaseFilesError> {
-        let mut times: Vec<f64> = self.te.clone();
-        if times.is_empty() {
-            for sidecar in said {
-                let seconds = match &sidecar["EchoTime"] {
-                    Value::Array(list) => list.iter().filter_map(Value::as_f64).collect(),
-                    one => one.as_f64().into_iter().collect::<Vec<_>>(),
-                };
-                times.extend(seconds.into_iter().map(|t| 1e3 * t));
-            }
-            // Each coil of images by themselves says the same.
-            if coils > 1 && times.len() == coils * echoes {
-                times.truncate(echoes);
-            }
-            if times.is_empty() {
-                return Err(PhaseFilesError::NeedsTimes);
-            }
-        }
-        if times.len() != echoes {
-            return Err(PhaseFilesError::Times { times: times.len(), echoes });
-        }
-        let mut before = 0.0;
-        for &time in &times {
-            if !(time > before && time.is_finite()) {
-                return Err(PhaseFilesError::Time(time));
-            }
-            before = time;
-        }
-        if !(LAST_ECHO_MS[0]..=LAST_ECHO_MS[1]).contains(&before) {
-            return Err(PhaseFilesError::TimeUnit(before));
-        }
-        Ok(times.into_iter().map(|t| 1e-3 * t).collect())
     }
 }
 

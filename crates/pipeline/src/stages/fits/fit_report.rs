@@ -43,6 +43,11 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
             "diffusion backwards in a direction or hardly any, or no signal of a part of the model; \
              NaN in some maps",
         ),
+        (
+            Status::NegativeDiffusion,
+            "negative_diffusion",
+            "an eigenvalue of the tensor is negative, so that FA may exceed 1",
+        ),
     ] {
         let voxels = fit.status.count(status);
         log.count(name, voxels);

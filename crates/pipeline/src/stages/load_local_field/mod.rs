@@ -18,14 +18,18 @@ use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of, whole_length};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(super) use self::outside::reached_from_edge;
 pub use self::unit::FieldUnit;
 pub(super) use self::unit::factor_of_relative;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, Takes, choice, one_of, refuse_unused, within};
+use crate::options::{
+    Described as _, OptionError, Place, Resolve as _, Takes, choice, one_of, refuse_unused, within,
+};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
-use crate::stages::qsm_parameters::{GUIDED, IN_PASSES, OF_MAGNITUDE, QsmParameters, WEIGHED};
+use crate::stages::local_field::LocalField;
+use crate::stages::qsm::{QsmMethod, QsmParameters};
 use crate::stages::sidecar::said_of;
 use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
 
@@ -45,19 +49,19 @@ pub struct LocalFieldFiles {
 
     /// Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
     #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
-    #[arg(used_by("method", GUIDED))]
+    #[arg(used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
     #[arg(takes = Takes::FOLDER)]
     pub dti: Option<PathBuf>,
 
     /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; of several fibres (not of dqsm) 3 volumes
     /// each, as long as their fractions; without, every voxel is a sphere
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
     #[arg(takes = Takes::IMAGE.frame("as --v1-frame says"))]
     pub v1: Option<PathBuf>,
 
     /// Fractional anisotropy
     #[arg(long, value_name = "FILE", requires = "v1", help_heading = "Input")]
-    #[arg(used_by("method", GUIDED))]
+    #[arg(used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
     #[arg(takes = Takes::IMAGE)]
     pub fa: Option<PathBuf>,
 
@@ -73,18 +77,18 @@ pub struct LocalFieldFiles {
     /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
     /// they stand: where they are far from 1, --kappa or --strength weighs what is penalised less or
     /// more
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", WEIGHED))]
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.weights)))]
     #[arg(takes = Takes::IMAGE)]
     pub weights: Option<PathBuf>,
 
     /// Magnitude whose edges cost nothing, on the same grid; of several echoes their root mean square
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", OF_MAGNITUDE))]
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.magnitude)))]
     #[arg(takes = Takes::IMAGE)]
     pub magnitude: Option<PathBuf>,
 
     /// Voxels whose field is reliable, likewise: they are mapped once more by themselves, and the map
     /// there is taken from that
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", IN_PASSES))]
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.passes)))]
     #[arg(takes = Takes::MASK)]
     pub two_pass: Option<PathBuf>,
 
@@ -179,6 +183,19 @@ pub enum LocalFieldError {
         /// The same in ppm.
         ppm: f64,
     },
+    /// Single numbers that are no field.
+    #[error(
+        "the field is beyond ±{most} ppm in {} of the mask, {worst:e} in the worst: leave them out of \
+         the mask", counted(*count, "voxel")
+    )]
+    Beyond {
+        /// How many.
+        count: usize,
+        /// The largest magnitude that a field has, ppm.
+        most: f64,
+        /// The worst number as stored.
+        worst: f32,
+    },
     /// Numbers that are ppm only if the user says so.
     #[error(
         "half of the field's voxels are beyond ±{median:.2}; a brain's local field in ppm is some \
@@ -259,68 +276,6 @@ pub struct FieldImages {
     pub truth: Option<Image>,
 }
 
-/// A field and everything that its inversion depends on.
-pub struct LocalField {
-    /// The grid.
-    pub grid: Grid,
-    /// Voxels and B0.
-    pub geometry: Geometry,
-    /// In ppm, every voxel of the grid.
-    pub field_ppm: Vec<f32>,
-    /// Where the field is none in ppm but relative: what it was multiplied by, to be as large as one, and
-    /// what the map is divided by.
-    pub relative: Option<f64>,
-    /// The voxels to solve for.
-    pub mask: Mask,
-    /// The shape of each.
-    pub shapes: Vec<Shape>,
-    /// What diffusion knows of each, where fibre directions are given.
-    pub guidance: Option<Guidance>,
-    /// The weight of every voxel of the grid.
-    pub weights: Option<Vec<f32>>,
-    /// The magnitude of every voxel of the grid.
-    pub magnitude: Option<Vec<f32>>,
-    /// The voxels to solve for once more by themselves.
-    pub reliable: Option<Mask>,
-    /// A map to compare with, ppm, every voxel of the grid.
-    pub truth_ppm: Option<Vec<f32>>,
-    /// B0 in tesla, where it is known.
-    pub b0_tesla: Option<f64>,
-    /// The echo time in which the field turned the phase, in seconds, where it is known.
-    pub echo_time_s: Option<f64>,
-}
-
-impl LocalField {
-    /// The same of some of its voxels alone.
-    pub(super) fn only(&self, some: &Mask) -> Self {
-        let is_kept: Vec<bool> =
-            self.mask.voxels.iter().map(|v| some.voxels.binary_search(v).is_ok()).collect();
-        fn kept<T: Copy>(values: &[T], is_kept: &[bool]) -> Vec<T> {
-            let pairs = values.iter().zip(is_kept);
-            pairs.filter(|(_, kept)| **kept).map(|(value, _)| *value).collect()
-        }
-        let guidance = self.guidance.as_ref().map(|guidance| Guidance {
-            fa: kept(&guidance.fa, &is_kept),
-            images: guidance.images.iter().map(|image| kept(image, &is_kept)).collect(),
-        });
-        Self {
-            grid: self.grid,
-            geometry: self.geometry,
-            field_ppm: self.field_ppm.clone(),
-            relative: self.relative,
-            mask: some.clone(),
-            shapes: kept(&self.shapes, &is_kept),
-            guidance,
-            weights: self.weights.clone(),
-            magnitude: self.magnitude.clone(),
-            reliable: None,
-            truth_ppm: None,
-            b0_tesla: self.b0_tesla,
-            echo_time_s: self.echo_time_s,
-        }
-    }
-}
-
 impl LocalFieldFiles {
     /// Reads them.
     ///
@@ -345,11 +300,10 @@ impl LocalFieldFiles {
     /// # Errors
     /// [`OptionError::Unusable`].
     pub fn check(&self, parameters: &QsmParameters) -> Result<(), OptionError> {
-        let method = parameters.method.0.name();
-        refuse_unused(self, "method", method)?;
-        if self.te.is_some() && !parameters.explains_phase() {
-            let said = "--te is that of the phase: --method ndi and --data phase explain it";
-            return Err(OptionError::Unusable(said.to_owned()));
+        refuse_unused(self, "method", parameters.method.0.name())?;
+        if self.te.is_some() && !parameters.resolve(&Place::Command).explains_phase() {
+            let text = "--te is that of the phase: --method ndi and --data phase explain it";
+            return Err(OptionError::Unusable(text.to_owned()));
         }
         let is_about = [
             ("v1-frame", self.v1_frame.is_some()),

@@ -1,6 +1,6 @@
 //! Where there is no mask: the voxels that have a field.
 
-use fimbria_image::{Image, Mask};
+use fimbria_image::{Grid, Image, Mask};
 
 use fimbria_models::brain_mask::neighbours;
 
@@ -9,25 +9,33 @@ use fimbria_models::brain_mask::neighbours;
 /// field is 0 inside.
 pub(super) fn with_field(field: &Image) -> Mask {
     let grid = field.grid;
-    let mut outside = vec![false; grid.len()];
-    let is_zero = |voxel: usize| field.data[voxel] == 0.0;
-    let is_at_edge = |voxel: usize| neighbours(&grid, voxel).count() < 6;
-    let mut found: Vec<usize> = (0..grid.len()).filter(|&v| is_zero(v) && is_at_edge(v)).collect();
-    found.iter().for_each(|&v| outside[v] = true);
-    while let Some(voxel) = found.pop() {
-        for next in neighbours(&grid, voxel) {
-            if is_zero(next) && !std::mem::replace(&mut outside[next], true) {
-                found.push(next);
-            }
-        }
-    }
+    let outside = reached_from_edge(&grid, |voxel| field.data[voxel] == 0.0);
     let inside = (0..grid.len()).filter(|&v| !outside[v]);
     Mask { grid, voxels: inside.map(|v| v as u32).collect() }
 }
 
+/// The voxels that are reached from the edge of the volume through voxels that are open.
+pub(in crate::stages) fn reached_from_edge(
+    grid: &Grid,
+    is_open: impl Fn(usize) -> bool,
+) -> Vec<bool> {
+    let mut reached = vec![false; grid.len()];
+    let is_at_edge = |voxel: usize| neighbours(grid, voxel).count() < 6;
+    let mut found: Vec<usize> = (0..grid.len()).filter(|&v| is_open(v) && is_at_edge(v)).collect();
+    found.iter().for_each(|&v| reached[v] = true);
+    while let Some(voxel) = found.pop() {
+        for next in neighbours(grid, voxel) {
+            if is_open(next) && !std::mem::replace(&mut reached[next], true) {
+                found.push(next);
+            }
+        }
+    }
+    reached
+}
+
 #[cfg(test)]
 mod tests {
-    use fimbria_image::{Affine, Grid};
+    use fimbria_image::Affine;
 
     use super::*;
 

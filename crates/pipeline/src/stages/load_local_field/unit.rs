@@ -74,6 +74,8 @@ pub(super) enum Said {
     ByFormat,
 }
 
+/// Beyond this, in ppm, no voxel has a field: it would be a hundredth of B0.
+const LARGEST_PPM: f64 = 1e4;
 /// Beyond this, in ppm, the median magnitude of a local field is no local field.
 const LARGEST_MEDIAN_PPM: f64 = 2.0;
 /// Beyond this it is unlike one, whose median is some 0.003 to 0.02 in brains: 50 to 130 times that
@@ -99,6 +101,14 @@ pub(super) fn check_numbers(
         return Err(QsmError::NotFinite { what: "the field", count }.into());
     }
     values.sort_unstable_by(f32::total_cmp);
+    let ppm_each = match unit {
+        FieldUnit::Relative => factor_of_relative(field, mask),
+        _ => factor.abs(),
+    };
+    let beyond = values.len() - values.partition_point(|&v| f64::from(v) * ppm_each <= LARGEST_PPM);
+    if let (1.., Some(&worst)) = (beyond, values.last()) {
+        return Err(LocalFieldError::Beyond { count: beyond, most: LARGEST_PPM, worst });
+    }
     let squares: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
     let rms = (squares / values.len() as f64).sqrt();
     let median = f64::from(values[values.len() / 2]);

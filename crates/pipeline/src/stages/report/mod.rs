@@ -21,7 +21,7 @@ use self::sections::connectome::Matrices;
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
 use crate::stages::connectome::Connections;
-use crate::stages::field::Fields;
+use crate::stages::field::{Fields, parameters_of_record};
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
@@ -212,8 +212,8 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     let mut methods = vec![sections::dti::methods(&dti, volumes)];
     if let Some(fod) = records.iter().find_map(FitMaps::<fod::Parameters>::of_record) {
         let peaks = records.iter().find_map(FindPeaks::of_record);
-        let peaks = peaks.map_or_else(usual, |peaks| peaks.parameters);
-        methods.push(sections::peaks::methods(&fod.parameters, &peaks));
+        let peaks = peaks.map(|peaks| peaks.parameters);
+        methods.push(sections::peaks::methods(&fod.parameters, peaks.as_ref()));
     }
     if let Some(sticks) = records.iter().find_map(Sticks::of_record) {
         methods.push(sections::sticks::methods(&sticks));
@@ -229,8 +229,16 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     }
     let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
     methods.extend(fits.filter_map(|stage| stage.methods()));
-    if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
-        methods.push(sections::qsm::methods(&qsm.parameters));
+    if let Some(field) = records.iter().find_map(parameters_of_record) {
+        methods.push(field.methods());
+    }
+    if let Some(qsm) = records.iter().find_map(MapSusceptibility::from_record) {
+        // A run guides by what it has fitted, the command by the directions that it is given.
+        let is_guided = |record: &RunRecord| {
+            let guide = record.stages.iter().any(|stage| stage.name == "guide");
+            guide || record.results.contains_key("v1_frame")
+        };
+        methods.push(qsm.parameters.methods(records.iter().any(is_guided)));
     }
     methods
 }

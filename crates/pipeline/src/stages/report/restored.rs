@@ -74,7 +74,7 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 10] = [
+        let others: [(&str, OfRecord); 11] = [
             // Its warnings are enough.
             ("plan", |_| None),
             ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
@@ -85,7 +85,9 @@ impl Restored {
             // Its files are enough.
             ("connectome", |_| None),
             ("sift2", |record| Some(Box::new(Sift2InRun::of_record(record)?))),
-            ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
+            // It says how it was made, and is shown beside the map.
+            ("field", |_| None),
+            ("qsm", |record| Some(Box::new(MapSusceptibility::from_record(record)?))),
             ("accuracy", |_| Some(Box::new(Compare))),
         ];
         let mut add = |name: &str, stage_of: &dyn Fn(&RunRecord) -> Option<Box<dyn Stage>>| {

@@ -8,7 +8,8 @@ use fimbria_image::{Grid, Image, counted, read_image};
 use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
 use serde::Serialize;
 
-use super::parameters::{Algorithm, EndedBy};
+use super::parameters::{Algorithm, unused_by};
+use super::resolved::EndedBy;
 use super::{Through, TrackError, TrackParameters};
 use crate::hashing::Input;
 use crate::options::{Described as _, FileType, OptionError, Takes};
@@ -42,16 +43,9 @@ pub struct AnatomyOptions {
 }
 
 impl AnatomyOptions {
-    /// An option that is given and has no use with these directions and options.
-    pub fn unused(&self, through: Through, parameters: &TrackParameters) -> Option<&'static str> {
-        let is_deterministic = parameters.algorithm == Some(Named(Algorithm::Deterministic));
-        if self.act.is_some() && through == Through::Samples {
-            Some("act")
-        } else if self.backtrack && is_deterministic {
-            Some("backtrack")
-        } else {
-            None
-        }
+    /// An option that is given and has no use through these directions.
+    pub fn unused(&self, through: Through) -> Option<&'static str> {
+        (self.act.is_some() && through == Through::Samples).then_some("act")
     }
 
     /// Whether all that is given has a use.
@@ -68,10 +62,18 @@ impl AnatomyOptions {
             let why = format!("`{option}` has no use without `act`, the image of tissues");
             return Err(OptionError::Unusable(why));
         }
-        let Some(option) = self.unused(through, parameters) else { return Ok(()) };
-        let through = through.name();
-        let why = format!("`{option}` has no use here, through {through}: leave it out");
-        Err(OptionError::Unusable(why))
+        if let Some(option) = self.unused(through) {
+            let through = through.name();
+            let why = format!("`{option}` has no use here, through {through}: leave it out");
+            return Err(OptionError::Unusable(why));
+        }
+        match parameters.algorithm {
+            // It goes the same way again.
+            Some(Named(algorithm @ Algorithm::Deterministic)) if *backtrack => {
+                Err(unused_by(algorithm, "backtrack"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// By what streamlines end.

@@ -10,13 +10,14 @@ use super::directions::{Directions, Medium};
 use super::edges::Edges;
 use super::regions::TrackedRegions;
 use super::{TrackError, TrackParameters};
+use crate::options::Resolved;
 use crate::{Logbook, Page};
 
-/// Tracks with options in effect; streamlines, where they are made, come to `each` in their order.
+/// Tracks; streamlines, where they are made, come to `each` in their order.
 pub(super) fn follow<'p>(
     directions: &Directions,
     places: &'p TrackedRegions,
-    options: &TrackParameters,
+    options: &Resolved<TrackParameters>,
     makes_lines: bool,
     log: &Logbook<'_>,
     each: impl FnMut(Streamlines) -> Result<(), TrackError>,
@@ -74,7 +75,7 @@ pub(super) fn follow<'p>(
 
 /// With which chances seeds are drawn, where options in effect ask for other than equal ones.
 pub(super) fn chances(
-    options: &TrackParameters,
+    options: &Resolved<TrackParameters>,
     densities: &Densities,
     space: &Space,
     seeds: &[Seed],

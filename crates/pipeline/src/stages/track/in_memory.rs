@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::directions::Directions;
 use super::follow::follow;
-use super::parameters::SeedsFrom;
 use super::regions::Regions;
+use super::resolved::Setting;
 use super::{AnatomyOptions, Through, TrackParameters};
+use crate::options::{Place, Resolve as _, Resolved};
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Tracks through [`Directions`], as [`Track`](super::Track) does.
@@ -43,9 +44,10 @@ pub struct TracksFound {
 }
 
 impl TrackInMemory {
-    /// The options with what is usual.
-    fn in_effect(&self) -> TrackParameters {
-        self.parameters.in_effect(self.through, SeedsFrom::Regions, self.anatomy.ended_by())
+    /// The options that streamlines are made with.
+    fn resolved(&self) -> Resolved<TrackParameters> {
+        let (through, ended_by) = (self.through, self.anatomy.ended_by());
+        self.parameters.resolve(&Setting { through, place: Place::Command, ended_by })
     }
 }
 
@@ -63,14 +65,14 @@ impl Stage for TrackInMemory {
     }
 
     fn parameters(&self) -> Value {
-        let options = self.in_effect();
+        let options = self.resolved();
         let anatomy = self.anatomy.act.as_ref().map(|_| &self.anatomy);
         json!({ "through": self.through.name(), "anatomy": anatomy, "track": options })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let directions = products.get::<Directions>()?;
-        let options = self.in_effect();
+        let options = self.resolved();
         let least = options.min_length.unwrap_or(0.0);
         let workers = log.session().on.workers;
         let grid = directions.grid();

@@ -15,6 +15,7 @@ mod in_memory;
 mod in_run;
 mod parameters;
 mod regions;
+mod resolved;
 mod seed_set;
 pub(crate) mod source;
 mod whole_brain;
@@ -40,15 +41,16 @@ use follow::follow;
 pub(crate) use follow::tell_outside;
 pub use in_memory::{TrackInMemory, TracksFound};
 pub use in_run::TrackInRun;
-use parameters::SeedsFrom;
 pub use parameters::{Algorithm, SeedsBy, Through, TrackParameters, Tracks};
 pub use regions::{RegionFrom, Regions};
+use resolved::Setting;
 use seed_set::SeedSet;
 pub use source::{Source, SourceError};
 pub use whole_brain::{Tracked, WholeBrain};
 
 use crate::hashing::Input;
 use crate::hashing::{HashError, Hashing};
+use crate::options::{Place, Resolve as _, Resolved};
 use crate::output::{OutputError, OutputFolder};
 use crate::same_work::ensure_same_work;
 use crate::session::Logbook;
@@ -202,7 +204,7 @@ impl Stage for Track {
             "in_order": in_order, "include_any": include_any, "network": network,
             "through": self.through.name(),
             "anatomy": self.anatomy.act.as_ref().map(|_| &self.anatomy),
-            "track": self.in_effect(),
+            "track": self.resolved(),
         })
     }
 
@@ -239,9 +241,10 @@ impl Stage for Track {
 }
 
 impl Track {
-    /// The options with what is usual.
-    fn in_effect(&self) -> TrackParameters {
-        self.parameters.in_effect(self.through, SeedsFrom::Regions, self.anatomy.ended_by())
+    /// The options that streamlines are made with.
+    fn resolved(&self) -> Resolved<TrackParameters> {
+        let (through, ended_by) = (self.through, self.anatomy.ended_by());
+        self.parameters.resolve(&Setting { through, place: Place::Command, ended_by })
     }
 
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
@@ -261,7 +264,7 @@ impl Track {
     ) -> Result<(), TrackError> {
         let workers = log.session().on.workers;
         let grid = directions.grid();
-        let options = self.in_effect();
+        let options = self.resolved();
         self.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));
         let regions = Regions::from(&self.regions);
         let least = options.min_length.unwrap_or(0.0);

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use super::counted::{Counted, counted, counted_through_densities};
 use super::edges::Edges;
 use super::follow::{chances, tell_misplaced};
-use super::parameters::SeedsFrom;
+use super::resolved::Setting;
 use super::source::densities_of;
 use super::{
     AnatomyOptions, STEP_MM, Through, TrackError, TrackInRun, TrackParameters, tracks_name,
 };
 use crate::hashing::Input;
-use crate::options::from_values;
+use crate::options::{Place, Resolve as _, Resolved, from_values};
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::Subject;
 use crate::stages::load_orientations::OrientationField;
@@ -71,9 +71,11 @@ impl WholeBrain {
         tracks_name(self.options.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
     }
 
-    fn in_effect(&self) -> TrackParameters {
+    /// The options that streamlines are made with.
+    pub(in crate::stages) fn resolved(&self) -> Resolved<TrackParameters> {
         let TrackInRun { parameters, anatomy } = &self.options;
-        parameters.in_effect(self.through, SeedsFrom::WholeBrain, anatomy.ended_by())
+        let (through, ended_by) = (self.through, anatomy.ended_by());
+        parameters.resolve(&Setting { through, place: Place::Run, ended_by })
     }
 
     /// Through samples, from every voxel that has some.
@@ -83,7 +85,7 @@ impl WholeBrain {
         log: &Logbook<'_>,
     ) -> Result<Tracked, StageError> {
         let (edges, mask) = (Edges::from_grid(&samples.mask.grid), samples.mask.clone());
-        let options = self.in_effect();
+        let options = self.resolved();
         let step_mm = options.step.unwrap_or(0.25 * edges.shortest);
         log.result(STEP_MM, step_mm);
         let field = Field::new(samples, log.session().on.workers);
@@ -109,7 +111,7 @@ impl WholeBrain {
         mask: &Mask,
         log: &Logbook<'_>,
     ) -> Result<Tracked, StageError> {
-        let (options, anatomy) = (self.in_effect(), &self.options.anatomy);
+        let (options, anatomy) = (self.resolved(), &self.options.anatomy);
         let densities = densities_of(field, &field.mask, log)?;
         let propagation = options.density_propagation(Edges::from_grid(densities.grid()).shortest);
         log.result(STEP_MM, propagation.step_mm);
@@ -166,7 +168,7 @@ impl WholeBrain {
                 return Err(TrackError::NoBoundary.into());
             }
         }
-        let least_length_mm = self.in_effect().min_length.unwrap_or(0.0);
+        let least_length_mm = self.resolved().min_length.unwrap_or(0.0);
         let rules = Rules { least_length_mm, ..Rules::default() };
         let new =
             || Counted { tally: Tally::new(&space, 1, false), lines: Some(Lines::new(&space)) };
@@ -214,7 +216,7 @@ impl Stage for WholeBrain {
     }
 
     fn parameters(&self) -> Value {
-        let mut said = json!({ "through": self.through.name(), "track": self.in_effect() });
+        let mut said = json!({ "through": self.through.name(), "track": self.resolved() });
         let anatomy = &self.options.anatomy;
         if anatomy.act.is_some() {
             said["anatomy"] = json!(anatomy);

@@ -50,9 +50,6 @@ pub enum TractError {
         /// Why not.
         source: WarpError,
     },
-    /// Coefficients of FNIRT.
-    #[error("{} holds coefficients; FSL's fnirtfileutils --withaff makes a field of them", .0.display())]
-    Coefficients(PathBuf),
     /// An image that is no map.
     #[error("{}", path.display())]
     Map {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::TractError;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
-use crate::probtrackx2::{is_of_coefficients, matrix};
+use crate::transforms::{FieldKind, check_field, matrix};
 use crate::{Input, Logbook, Page, StageError};
 
 /// Where regions lie, and how their labels are called.
@@ -75,6 +75,7 @@ impl SpaceOptions {
             return Ok(Some(Arc::new(move |pos| Some(there_from_here.apply(pos)))));
         }
         if let Some(path) = &self.warp {
+            check_field(&ImageHeader::read(path)?, FieldKind::Places)?;
             let image = log.session().on.workers.install(|| read_image(path))?;
             return Ok(Some(deformation(path, image)?));
         }
@@ -130,9 +131,7 @@ fn fsl(xfm: &Path, there: &Path, here: &Path, log: &Logbook<'_>) -> Result<Bring
         return Ok(Arc::new(move |pos| Some(whole.apply(pos))));
     }
     let header = ImageHeader::read(xfm)?;
-    if is_of_coefficients(&header) {
-        return Err(TractError::Coefficients(xfm.to_owned()).into());
-    }
+    check_field(&header, FieldKind::Fsl)?;
     if !covers(header.grid(), &here) {
         let warning = format!(
             "{} covers another field of view than --xfm-ref: a field lies in the space that images are brought to",

@@ -1,7 +1,6 @@
 //! How much room streamlines take.
 
-use fimbria_image::{Affine, Grid};
-use fimbria_streamlines::edit::divided;
+use fimbria_image::{Affine, Grid, voxels_on_line};
 
 /// The voxels of a grid that streamlines pass.
 pub(super) struct Visited {
@@ -18,18 +17,15 @@ impl Visited {
         Some(Self { grid, vox_from_ras, bits: vec![0; grid.len().div_ceil(64)], count: 0 })
     }
 
-    /// Adds a streamline, looked at every half voxel at least.
+    /// Adds a streamline: every voxel that it crosses.
     pub(super) fn add(&mut self, points: &[[f32; 3]]) {
         let Self { grid, vox_from_ras, bits, count } = self;
-        let edge = grid.ras_from_vox.spacing().into_iter().fold(f64::INFINITY, f64::min);
-        divided(points, edge / 2.0, edge / 2.0, |pos| {
-            let at = vox_from_ras.apply(pos).map(f64::round);
-            if (0..3).all(|a| at[a] >= 0.0 && at[a] < grid.dims[a] as f64) {
-                let index = grid.index(at.map(|x| x as usize));
-                let bit = 1 << (index % 64);
-                *count += u64::from(bits[index / 64] & bit == 0);
-                bits[index / 64] |= bit;
-            }
+        let points_vox = points.iter().map(|point| vox_from_ras.apply(point.map(f64::from)));
+        voxels_on_line(grid.dims, points_vox, |voxel| {
+            let index = grid.index(voxel);
+            let bit = 1 << (index % 64);
+            *count += u64::from(bits[index / 64] & bit == 0);
+            bits[index / 64] |= bit;
         });
     }
 
@@ -50,5 +46,14 @@ mod tests {
         visited.add(&[[0.0, 3.0, 1.0], [18.0, 3.0, 1.0]]);
         visited.add(&[[-9.0, 3.0, 1.0], [5.0, 3.1, 1.0]]);
         assert_eq!(visited.volume_mm3(), 60.0);
+    }
+
+    #[test]
+    fn a_corner_that_a_line_cuts_counts() {
+        let ras_from_vox = Affine::from_spacing([1.0; 3]);
+        let mut visited = Visited::on(Grid { dims: [3, 3, 1], ras_from_vox }).unwrap();
+        // From voxel 0 0 to 1 1 by way of 1 0, of which it has some hundredths of a millimetre.
+        visited.add(&[[0.49, 0.45, 0.0], [0.51, 0.51, 0.0]]);
+        assert_eq!(visited.volume_mm3(), 3.0);
     }
 }

@@ -258,7 +258,7 @@ fn of_file(job: &JobPage, name: &str) -> Result<Option<Map>, StageError> {
 /// What the maps are of commands whose options change it.
 fn specs_of(record: &RunRecord) -> Vec<&'static MapSpec> {
     let fields = fields_of_record(record).into_iter().flatten();
-    let maps = MapSusceptibility::of_record(record).into_iter().flat_map(|stage| stage.maps());
+    let maps = MapSusceptibility::from_record(record).into_iter().flat_map(|stage| stage.maps());
     fields.chain(maps).collect()
 }
 

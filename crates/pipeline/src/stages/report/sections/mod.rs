@@ -54,8 +54,9 @@ pub(super) fn headlines(
     if let Some(row) = accuracy.and_then(Accuracy::direction) {
         page = page.headline(format!("{:.1}°", row.median), "median angle to the truth");
     }
-    let good = [Status::Fitted, Status::Constrained, Status::NotPositive]
-        .map(|fate| fit.status.count(fate));
+    let good =
+        [Status::Fitted, Status::Constrained, Status::NotPositive, Status::NegativeDiffusion]
+            .map(|fate| fit.status.count(fate));
     let good: u64 = good.iter().sum();
     let share = 100.0 * good as f64 / mask.len().max(1) as f64;
     page.headline(format!("{share:.1} %"), "voxels fitted")

@@ -1,13 +1,11 @@
 //! Susceptibility.
 
 use fimbria_image::{Image, Mask};
-use fimbria_qsm::dqsm::Iterate;
 use fimbria_report::figure::{Scalar, mosaic_scalar};
 use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
 use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
-use super::Methods;
-use crate::stages::qsm::{ChiMap, QsmMethod, QsmParameters};
+use crate::stages::qsm::ChiMap;
 
 /// `field`: what the map is made of, where it is known.
 pub(in crate::stages::report) fn susceptibility(
@@ -20,7 +18,7 @@ pub(in crate::stages::report) fn susceptibility(
         window: Window::Symmetric,
         ..Scalar::new("Magnetic susceptibility", "ppm")
     };
-    let iterations = match (map.course.rows.len(), &map.stopped) {
+    let iterations = match (map.convergence.rows.len(), &map.stopped) {
         (n, Some(stopped)) if n > 0 => format!(" {n} iterations, ended by {}.", stopped.as_str()),
         (n, None) if n > 0 => format!(" {n} iterations."),
         _ => String::new(),
@@ -53,7 +51,7 @@ pub(in crate::stages::report) fn susceptibility(
         );
         section = section.figure(mosaic_scalar(residual, &mask, &style)?, caption);
     }
-    Ok(section.figures(convergence(&map.course.columns, &map.course.rows)))
+    Ok(section.figures(convergence(&map.convergence.columns, &map.convergence.rows)))
 }
 
 /// How much of the field is left.
@@ -89,7 +87,7 @@ pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
         let head = head.as_ref();
         // Of a relative field the size of the map has no unit.
         let (name, unit) = head.strip_suffix("_ppm").map_or((head, ""), |name| (name, "ppm"));
-        let in_words = COURSE.iter().find(|words| words.column == name);
+        let in_words = COLUMNS.iter().find(|words| words.column == name);
         let plain = head.replace('_', " ");
         let (heading, caption) =
             in_words.map_or((&*plain, ""), |words| (words.heading, words.caption));
@@ -124,7 +122,7 @@ struct Words {
     caption: &'static str,
 }
 
-const COURSE: &[Words] = &[
+const COLUMNS: &[Words] = &[
     Words {
         column: "rms_x",
         heading: "Size of the map",
@@ -156,104 +154,3 @@ const COURSE: &[Words] = &[
         caption: "Over that at the start: zero at the best map.",
     },
 ];
-
-const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
-const FANSI: &str = "Milovic C et al. Magn Reson Med 80, 814 (2018)";
-
-/// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
-    let (shape, references) = match qsm.method.0 {
-        QsmMethod::Dqsm => (
-            "cylinders along",
-            vec![
-                "Ng A et al. ISMRM (2013) 2394",
-                "Kaluza OL et al. \"Fast diffusion-guided QSM using Graphical Processing Units\"",
-            ],
-        ),
-        QsmMethod::Tensor => {
-            ("tensors symmetric about", vec!["Liu C. Magn Reson Med 63, 1471 (2010)"])
-        }
-        QsmMethod::Dtv => {
-            let text = format!(
-                "Susceptibility was mapped from the local field inside the mask by total variation \
-                 (λ = {}) of what diffusion does not explain: fractional anisotropy, mean diffusivity \
-                 and S0 with their squares, and tensors along the tensor's first eigenvector whose \
-                 anisotropy is proportional to fractional anisotropy, with coefficients fitted to the \
-                 field.",
-                qsm.in_effect().strength.unwrap_or_default()
-            );
-            return Methods { text, references: vec![BILGIC, FANSI] };
-        }
-        QsmMethod::Tv => {
-            let text = format!(
-                "Susceptibility was mapped from the local field inside the mask by total variation \
-                 (λ = {}), without guidance.",
-                qsm.in_effect().strength.unwrap_or_default()
-            );
-            return Methods { text, references: vec![BILGIC, FANSI] };
-        }
-        QsmMethod::Tgv => {
-            let text = format!(
-                "Susceptibility was mapped from the local field inside the mask by total generalised \
-                 variation (λ = {}), without guidance.",
-                qsm.in_effect().strength.unwrap_or_default()
-            );
-            let references = vec![
-                "Langkammer C et al. NeuroImage 111, 622 (2015)",
-                "Bredies K et al. SIAM J Imaging Sci 3, 492 (2010)",
-            ];
-            return Methods { text, references };
-        }
-        QsmMethod::Medi => {
-            let text = format!(
-                "Susceptibility was mapped from the local field inside the mask by total variation \
-                 but for the edges of the magnitude (λ = {}).",
-                qsm.in_effect().strength.unwrap_or_default()
-            );
-            return Methods { text, references: vec!["Liu J et al. NeuroImage 59, 2560 (2012)"] };
-        }
-        QsmMethod::Ndi => {
-            let all = qsm.in_effect();
-            let text = format!(
-                "Susceptibility was mapped from the phase inside the mask by nonlinear dipole \
-                 inversion (λ = {}, at most {} steps).",
-                all.strength.unwrap_or_default(),
-                all.iterations.unwrap_or_default()
-            );
-            return Methods {
-                text,
-                references: vec!["Polak D et al. NMR Biomed 33, e4271 (2020)"],
-            };
-        }
-        QsmMethod::Ilsqr => {
-            let all = qsm.in_effect();
-            let text = format!(
-                "Susceptibility was mapped from the local field inside the mask by iLSQR: weighted \
-                 least squares of at most {} iterations, and streaks of the frequencies where |D| < {} \
-                 taken off.",
-                all.iterations.unwrap_or_default(),
-                all.strength.unwrap_or_default()
-            );
-            return Methods { text, references: vec!["Li W et al. NeuroImage 108, 111 (2015)"] };
-        }
-        QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Rts => {
-            let text = "Susceptibility was mapped from the local field without guidance.";
-            return Methods { text: text.to_owned(), references: Vec::new() };
-        }
-    };
-    let qsm = qsm.in_effect();
-    let (kappa, fa) = (qsm.kappa.unwrap_or_default(), qsm.fa_threshold.unwrap_or_default());
-    let solver = match qsm.solver.unwrap_or_default().0 {
-        Iterate::Landweber => "Landweber's iteration",
-        Iterate::Lsmr => "LSMR",
-        Iterate::Cgls => "conjugate gradients",
-    };
-    // What κ weighs depends on the units of the data.
-    let unit = if qsm.is_published() { " (fields in tesla)" } else { "" };
-    let text = format!(
-        "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above \
-         {fa} as {shape} the tensor's first eigenvector, others as spheres; \
-         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by {solver} with κ = {kappa}{unit}."
-    );
-    Methods { text, references }
-}

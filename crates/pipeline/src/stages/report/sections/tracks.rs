@@ -8,7 +8,7 @@ use super::{Methods, lines};
 use crate::RunRecord;
 use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::track::{
-    Algorithm, AnatomyOptions, Through, TrackInRun, TrackParameters, Tracked, WholeBrain,
+    Algorithm, AnatomyOptions, Through, TrackParameters, Tracked, WholeBrain,
 };
 
 pub(in crate::stages::report) fn tracks(
@@ -48,12 +48,12 @@ pub(in crate::stages::report) fn tracks(
     })
 }
 
-/// What was done, in words for a paper; the options are those in effect.
+/// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
-    let TrackInRun { parameters, anatomy } = &track.options;
+    let (parameters, anatomy) = (track.resolved(), &track.options.anatomy);
     let TrackParameters { samples, select, step, min_length, max_length, angle, cutoff, .. } =
-        parameters;
-    let algorithm = parameters.algorithm.map_or(Algorithm::Probabilistic, |named| named.0);
+        &*parameters;
+    let algorithm = parameters.algorithm.unwrap_or_default().0;
     let is_constrained = anatomy.act.is_some();
     let (within, followed, part, reference) = match track.through {
         Through::Samples => (
