@@ -206,3 +206,36 @@ Method:
         "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One unweighted volume, and so many weighted ones along so many directions.
+    fn table(volumes: usize, directions: usize) -> GradientTable {
+        let direction = |i: usize| {
+            // On a spiral over the half sphere, farther apart than any two that are taken for one.
+            let z = (i as f64 + 0.5) / directions as f64;
+            let (sin, cos) = (2.4 * i as f64).sin_cos();
+            let r = (1.0 - z * z).sqrt();
+            [r * cos, r * sin, z]
+        };
+        let weighted = (0..volumes).map(|volume| direction(volume % directions));
+        GradientTable {
+            b_s_per_mm2: [0.0].into_iter().chain(vec![1000.0; volumes]).collect(),
+            dirs_ras: [[0.0; 3]].into_iter().chain(weighted).collect(),
+            b0_threshold: GradientTable::DEFAULT_B0_THRESHOLD,
+        }
+    }
+
+    #[test]
+    fn a_run_lowers_the_degree_of_densities_by_the_directions_of_a_shell() {
+        let degree = |volumes, directions| {
+            degree_in_run(&table(volumes, directions)).map(|Degree(degree)| degree)
+        };
+        // Scanners have tables of 32 volumes with directions that nearly coincide.
+        assert_eq!([degree(30, 30), degree(32, 27)], [Some(8), Some(8)]);
+        assert_eq!([degree(27, 27), degree(15, 15)], [Some(4), Some(4)]);
+        assert_eq!([degree(14, 14), degree(30, 6)], [None, None]);
+    }
+}
