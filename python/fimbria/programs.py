@@ -597,14 +597,16 @@ def bids(
         Mend the gradient table of each series as its check says, before anything is fitted; a
         series whose data do not tell fails
     force : flag
-        Make finished sessions again
+        Make finished sessions again, and replace what is in the way of pages and tables
     report_output_level : {root, subject, session}
         Where pages are written [default: root]
     digest : flag
-        Print a hash of every file of finished sessions, and one of all: what two sites compare
+        Print a hash of every file of finished sessions as it is there, and one of all: what two
+        sites compare
     work_dir : path
-        Folder where sessions are worked on; what an interruption leaves there is gone on from
-        [default: OUT/.fimbria/work]
+        Folder where sessions are worked on, each in one of its name that is made there; what an
+        interruption leaves in it is gone on from. It neither is, holds nor lies in IN, OUT or
+        another data set [default: OUT/.fimbria/work]
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
         [default: 0]

@@ -48,7 +48,7 @@ fn processes_take_up_what_one_has_left() {
     let folder = with_phantom();
     folder.done(&format!("{STICKS} -o whole"));
     let line = format!("{STICKS} -o out");
-    let mut child = folder.started(&line, "out/.resume/chunk-0", Duration::from_secs(60));
+    let mut child = folder.started(&line, "out/.resume/sticks/chunk-0", Duration::from_secs(60));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!folder.join("out/run.json").exists(), "it was to end before its end");
