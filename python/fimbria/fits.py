@@ -26,6 +26,7 @@ STATUS = {
     5: "not determined",
     6: "fitted, some samples not positive",
     7: "fitted, some maps undefined",
+    8: "fitted, a negative eigenvalue",
 }
 
 

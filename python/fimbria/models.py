@@ -65,7 +65,7 @@ class TensorModel(Model):
     Maps
     ----
     FA
-        fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative)
+        fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative, status 8)
     MD
         mean diffusivity, mm²/s
     AD
@@ -94,7 +94,8 @@ class TensorModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0
@@ -184,7 +185,8 @@ class HigherOrderTensorModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0
@@ -274,7 +276,8 @@ class FibreOrientationModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0
@@ -372,7 +375,8 @@ class KurtosisModel(Model):
     Kmin
         smallest kurtosis of any direction, clipped
     FA
-        fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative)
+        fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative,
+        status 7)
     MD
         mean diffusivity, mm²/s
     AD
@@ -398,7 +402,8 @@ class KurtosisModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0
@@ -514,7 +519,8 @@ class StretchedExponentialModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     *_error
         the standard error of the map of that name, in its unit
     mask
@@ -630,7 +636,8 @@ class KurtosisPerDirectionModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     *_error
         the standard error of the map of that name, in its unit
     mask
@@ -740,7 +747,8 @@ class StretchedExponentialPerDirectionModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     *_error
         the standard error of the map of that name, in its unit
     mask
@@ -846,7 +854,8 @@ class IvimModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     *_error
         the standard error of the map of that name, in its unit
     mask
@@ -946,7 +955,8 @@ class MonoExponentialModel(Model):
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     *_error
         the standard error of the map of that name, in its unit
     mask
@@ -1032,7 +1042,8 @@ class MeanSignalKurtosisModel(Model):
         volumes, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0
@@ -1133,7 +1144,8 @@ class ExpressionModel(Model):
         iterations of the fit
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
-        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
     mask
         the mask that was made
     mean_b0

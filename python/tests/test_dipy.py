@@ -177,17 +177,18 @@ def test_the_scripts_of_the_manual_find_the_same(tmp_path, monkeypatch):
 
 def test_kurtosis_that_noise_makes_extreme_is_clipped_as_dipys(table, series):
     from dipy.core.sphere import Sphere
-    from dipy.reconst.dki import DiffusionKurtosisModel
+    from dipy.reconst.dki import DiffusionKurtosisFit, DiffusionKurtosisModel
 
     noisy = np.abs(series + np.random.default_rng(5).normal(0, 150, series.shape)) + 1
-    theirs = DiffusionKurtosisModel(table, fit_method="OLS").fit(noisy)
     ours = fimbria.KurtosisModel(table, fit_method="OLS", compat="dipy").fit(noisy)
+    # Their methods of the same tensors.
+    theirs = DiffusionKurtosisFit(DiffusionKurtosisModel(table), ours.model_params.astype(np.float64))
     sphere = Sphere(xyz=np.eye(3))
-    # Where an eigenvalue is near zero kurtosis is what single precision makes of it.
-    usable = theirs.evals[..., 2] > 2e-5
+    usable = ours.evals[..., 2] > 1e-5
     for name, given in (("mkt", ()), ("rtk", ()), ("akc", (sphere,))):
         a, b = getattr(ours, name)(*given)[usable], getattr(theirs, name)(*given)[usable]
-        np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-2, err_msg=name)
+        # Ours are in single precision.
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3, err_msg=name)
         assert a.min() == pytest.approx(-3 / 7), name
     free = fimbria.KurtosisModel(table, fit_method="OLS", unconstrained=True).fit(noisy)
     assert free.mkt().min() < -1 and free.mkt(min_kurtosis=-0.1).min() == pytest.approx(-0.1)
@@ -201,4 +202,5 @@ def test_a_table_of_other_than_linear_encoding_is_refused_by_name(gtab, series, 
     with pytest.raises(ValueError, match=r"gtab.btens of volume 4 .* linear encoding"):
         fimbria.TensorModel(other).fit(series)
     linear = gradient_table(gtab.bvals, bvecs=gtab.bvecs, btens="LTE")
-    np.testing.assert_array_equal(fimbria.TensorModel(linear).fit(series).fa, fimbria.TensorModel(gtab).fit(series).fa)
+    # b-values of their table are lengths of vectors.
+    np.testing.assert_allclose(fimbria.TensorModel(linear).fit(series).fa, fimbria.TensorModel(gtab).fit(series).fa, atol=1e-5)

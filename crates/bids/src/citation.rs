@@ -7,7 +7,7 @@ use fimbria_pipeline::stages::shown::Methods;
 use serde_json::{Value, json};
 
 use crate::BidsError;
-use crate::files::{make_folder, replace};
+use crate::own::put;
 
 /// What the record of a session keeps of what the run of a series did.
 pub(crate) fn kept(all: &[Methods]) -> Value {
@@ -15,8 +15,11 @@ pub(crate) fn kept(all: &[Methods]) -> Value {
 }
 
 /// Writes the words of what was run of every finished session, by its record: of several in different
-/// words, all of them; for who has claimed the root.
-pub(crate) fn write(out: &Path, finished: &[(String, RunRecord)]) -> Result<(), BidsError> {
+/// words, all of them; for who has claimed the root. Hands back the names of files that are somebody else's.
+pub(crate) fn write(
+    out: &Path,
+    finished: &[(String, RunRecord)],
+) -> Result<Vec<&'static str>, BidsError> {
     let (mut texts, mut references): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let series = finished.iter().filter_map(|(_, record)| record.results.get("series")?.as_array());
     let methods = series.flatten().filter_map(|series| series[METHODS].as_array()).flatten();
@@ -31,13 +34,29 @@ pub(crate) fn write(out: &Path, finished: &[(String, RunRecord)]) -> Result<(), 
         cited.filter_map(Value::as_str).for_each(|reference| add(&mut references, reference));
     }
     if texts.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let logs = out.join("logs");
-    make_folder(&logs)?;
-    replace(&logs.join("CITATION.md"), markdown(&texts, &references).as_bytes())?;
-    replace(&logs.join("CITATION.bib"), bibliography(&references).as_bytes())?;
-    replace(&logs.join("CITATION.html"), html(&texts, &references).as_bytes())
+    let mut theirs = Vec::new();
+    for (name, text) in [
+        ("logs/CITATION.md", markdown(&texts, &references)),
+        ("logs/CITATION.bib", bibliography(&references)),
+        ("logs/CITATION.html", html(&texts, &references)),
+    ] {
+        if !put(out, name, text.as_bytes(), false)? {
+            theirs.push(name);
+        }
+    }
+    Ok(theirs)
+}
+
+/// Adds to what a series says what was said of it before.
+pub(crate) fn add(series: &mut Value, before: &Value) {
+    let Some(said) = series[METHODS].as_array_mut() else { return };
+    for method in before[METHODS].as_array().into_iter().flatten() {
+        if !said.contains(method) {
+            said.push(method.clone());
+        }
+    }
 }
 
 /// Where it is kept of each series.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fimbria_pipeline::is_same;
 
 use crate::BidsError;
-use crate::files::{OWN, make_folder};
+use crate::own::own_folder;
 
 /// A session, or the root, that this process has to itself. The system lets go of it however the process ends.
 #[derive(Debug)]
@@ -47,11 +47,10 @@ impl Claim {
         name: &str,
         lock: &dyn Fn(&File) -> Result<(), TryLockError>,
     ) -> Result<Claimed, BidsError> {
-        let folder = out.join(OWN).join("claims");
-        let path = folder.join(name);
+        let path = own_folder(out, "claims")?.join(name);
         // Who is finished removes the file, and with it the lock that another may just have opened.
         loop {
-            make_folder(&folder)?;
+            own_folder(out, "claims")?;
             let file = match File::options().create(true).append(true).open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 file => file.map_err(BidsError::io("claim", &path))?,
@@ -70,14 +69,17 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Before the lock goes, so that nobody who has it sees another file under the name.
-        let _ = fs::remove_file(&self.path);
+        // Before the lock goes, so that nobody who has it sees another file under the name. A claim is empty.
+        if self.path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own::OWN;
 
     #[test]
     fn what_one_has_no_other_gets_until_it_is_let_go() {

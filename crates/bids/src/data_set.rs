@@ -1,5 +1,6 @@
 //! What is in a data set: subjects and sessions.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use crate::BidsError;
 use crate::Series;
 use crate::files::folders;
 use crate::json::read_json;
-use crate::series::{SessionFolders, series_of};
+use crate::series::{SessionFolders, other_descs_of, series_of};
 use crate::tables::LabelTables;
 
 /// The name of the input in `DatasetLinks`, and in the URIs of its files.
@@ -63,6 +64,8 @@ pub struct Session {
     pub session: Option<String>,
     /// Its series, one for each run, acquisition and so on.
     pub series: Vec<Series>,
+    /// Whether the subject has series outside its sessions, too.
+    pub is_beside_others: bool,
 }
 
 impl DataSet {
@@ -84,8 +87,10 @@ impl DataSet {
             }
         }
         let mut sessions = Vec::new();
+        let mut other_descs = BTreeSet::new();
         for subject in folders(root, "sub-")? {
             let folder = root.join(&subject);
+            let first = sessions.len();
             let mut below = vec![None];
             below.extend(folders(&folder, "ses-")?.into_iter().map(Some));
             for session in below {
@@ -95,16 +100,24 @@ impl DataSet {
                     at: session.iter().fold(root.join(&subject), |at, session| at.join(session)),
                     tables,
                 });
-                let series = series_of(&places.collect::<Vec<_>>())?;
-                if !series.is_empty() {
+                let places: Vec<_> = places.collect();
+                let series = series_of(&places)?;
+                if series.is_empty() {
+                    other_descs.extend(other_descs_of(&places)?);
+                } else {
                     let label = |name: &str| name.split_once('-').map_or("", |l| l.1).to_owned();
                     let session = session.as_deref().map(label);
-                    sessions.push(Session { subject: label(&subject), session, series });
+                    let subject = label(&subject);
+                    sessions.push(Session { subject, session, series, is_beside_others: false });
                 }
             }
+            let of_subject: &mut [Session] = &mut sessions[first..];
+            let is_beside_others = of_subject.iter().any(|one| one.session.is_none());
+            of_subject.iter_mut().for_each(|one| one.is_beside_others = is_beside_others);
         }
         if sessions.is_empty() {
-            return Err(BidsError::NoSeries(root.to_owned()));
+            let other_descs = other_descs.into_iter().collect();
+            return Err(BidsError::NoSeries { folder: root.to_owned(), other_descs });
         }
         Ok(Self { root: root.to_owned(), others, sessions })
     }
@@ -314,7 +327,10 @@ mod tests {
     #[test]
     fn a_folder_without_series_is_said_to_be() {
         let folder = made(&["sub-01/anat/sub-01_T1w.nii.gz"]);
-        assert!(matches!(DataSet::open(folder.path(), Vec::new()), Err(BidsError::NoSeries(_))));
+        assert!(matches!(
+            DataSet::open(folder.path(), Vec::new()),
+            Err(BidsError::NoSeries { .. })
+        ));
         let none = DataSet::open(&folder.path().join("none"), Vec::new());
         assert!(matches!(none, Err(BidsError::Io { .. })));
     }

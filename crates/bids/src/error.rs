@@ -22,9 +22,16 @@ pub enum BidsError {
     },
     /// Nothing to work on.
     #[error(
-        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it", .0.display()
+        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it that has no desc, or \
+         desc-preproc, and is no phase, real or imaginary part{}",
+        folder.display(), but_others(other_descs)
     )]
-    NoSeries(PathBuf),
+    NoSeries {
+        /// The data set.
+        folder: PathBuf,
+        /// By what `desc` those are told that are there and not taken.
+        other_descs: Vec<String>,
+    },
     /// Labels that are not there.
     #[error("{} has no {what} {}", folder.display(), names.join(", "))]
     NotThere {
@@ -41,6 +48,42 @@ pub enum BidsError {
     /// Results would be written into the inputs.
     #[error("{} is the input: name another folder for what is made of it", .0.display())]
     SameFolder(PathBuf),
+    /// Sessions would be worked on among files that are not ours.
+    #[error(
+        "{} cannot be worked in: it is, holds or lies in {}; name a folder elsewhere with --work-dir",
+        work.display(), set.display()
+    )]
+    WorkFolder {
+        /// The folder.
+        work: PathBuf,
+        /// The data set.
+        set: PathBuf,
+    },
+    /// What BIDS names cannot say.
+    #[error("{0:?} is no text that URIs and tables can hold: rename it")]
+    NotText(PathBuf),
+    /// Files that are not ours have the names of what would be written.
+    #[error(
+        "{} already holds {}, which fimbria did not write so: --force replaces",
+        folder.display(), names.join(", ")
+    )]
+    InTheWay {
+        /// The folder.
+        folder: PathBuf,
+        /// Their names from there.
+        names: Vec<String>,
+    },
+    /// Results of other options are never replaced unasked.
+    #[error(
+        "{session} holds results of {} that were made with other options: --force makes them anew",
+        stages.join(", ")
+    )]
+    OtherOptions {
+        /// The session.
+        session: String,
+        /// What was made otherwise.
+        stages: Vec<String>,
+    },
     /// Somebody else's data set.
     #[error("{} holds a data set that was made by {by}: name another folder", folder.display())]
     OfOthers {
@@ -72,6 +115,14 @@ pub enum BidsError {
     /// What a run is told is no use.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// One of several series of a session fails.
+    #[error("{series}")]
+    Series {
+        /// The name of its file.
+        series: String,
+        /// Why.
+        source: Box<BidsError>,
+    },
     /// The run failed.
     #[error(transparent)]
     Run(#[from] PipelineError),
@@ -84,6 +135,16 @@ pub enum BidsError {
     /// A map cannot be read again.
     #[error(transparent)]
     Image(#[from] ImageError),
+}
+
+fn but_others(descs: &[String]) -> String {
+    match descs {
+        [] => String::new(),
+        _ => format!(
+            " without desc or with desc-preproc, only with desc-{}: rename what is to be taken",
+            descs.join(", desc-")
+        ),
+    }
 }
 
 fn some(known: &[String]) -> String {

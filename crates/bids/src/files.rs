@@ -3,12 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fimbria_pipeline::BidsName;
+use fimbria_pipeline::{BidsName, rename};
 
 use crate::BidsError;
-
-/// The folder of the derivatives that holds what is the program's own.
-pub(crate) const OWN: &str = ".fimbria";
 
 /// The names in a folder, sorted; none where there is no folder.
 pub(crate) fn list(folder: &Path) -> Result<Vec<String>, BidsError> {
@@ -26,11 +23,14 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<String>, BidsError> {
     Ok(names)
 }
 
-/// The folders of a folder whose names begin with `prefix`.
+/// The folders of a folder whose names begin with `prefix`: labels, which stand in tables.
 pub(crate) fn folders(folder: &Path, prefix: &str) -> Result<Vec<String>, BidsError> {
     let mut names = list(folder)?;
     names.retain(|name| name.starts_with(prefix) && folder.join(name).is_dir());
-    Ok(names)
+    match names.iter().find(|name| name.contains(char::is_control)) {
+        Some(name) => Err(BidsError::NotText(folder.join(name))),
+        None => Ok(names),
+    }
 }
 
 /// A file with a name of BIDS.
@@ -42,15 +42,16 @@ pub(crate) struct Named {
 
 /// The files of a folder that have names of BIDS.
 pub(crate) fn named(folder: &Path) -> Result<Vec<Named>, BidsError> {
+    let is_text = |name: &String| !name.contains(char::is_control);
     let parse = |name: String| {
         let path = folder.join(name);
         Some(Named { name: BidsName::parse(&path)?, path })
     };
-    Ok(list(folder)?.into_iter().filter_map(parse).collect())
+    Ok(list(folder)?.into_iter().filter(is_text).filter_map(parse).collect())
 }
 
-/// Puts `text` in the place of what `path` holds, in one step, for whoever has claimed it: what a
-/// killed process left of the step is written over.
+/// Puts `text` in the place of what `path`, a file in a folder of our own, holds, in one step, for whoever has
+/// claimed it: what a killed process left of the step is written over.
 pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), BidsError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.new"));
@@ -58,7 +59,7 @@ pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), BidsError> {
         let _ = fs::remove_file(&new);
         return Ok(());
     }
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| {
+    fs::write(&new, text).and_then(|()| rename(&new, path)).map_err(|error| {
         let _ = fs::remove_file(&new);
         BidsError::io("write", path)(error)
     })
@@ -71,7 +72,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), BidsError> {
 
 /// Moves a file, to another file system too.
 pub(crate) fn move_file(from: &Path, to: &Path) -> Result<(), BidsError> {
-    if fs::rename(from, to).is_ok() {
+    if rename(from, to).is_ok() {
         return Ok(());
     }
     fs::copy(from, to).map(drop).map_err(BidsError::io("copy", from))?;

@@ -1,6 +1,5 @@
 //! A table and a page of all sessions, and a page of each subject over its sessions.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_report::Page;
@@ -8,9 +7,10 @@ use serde_json::json;
 
 use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
-use crate::files::replace;
+use crate::own::{is_free, put, remove};
 use crate::participants::ReportLevel;
-use crate::rows::{Cell, Column, Row, columns_of, described, footer, page_of, rows_of};
+use crate::rows::{Cell, Column, Row, columns_of, described, doubts, rows_of};
+use crate::strips::{footer, page_of};
 use crate::{BidsError, DataSet, citation};
 
 /// What was written of a group.
@@ -24,14 +24,19 @@ pub struct Group {
     pub series: usize,
     /// The sessions of the data set that are not finished.
     pub missing: Vec<String>,
+    /// Files that would be written and are somebody else's, below the derivatives.
+    pub theirs: Vec<&'static str>,
+    /// What the user should know of these series beside each other, a sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// Writes `group_dwi.tsv`, a row of each series that is finished, `group_dwi.json`, what its columns are, and
 /// `group_dwi.html`, a strip of dots for each number, which lead to the pages of their sessions.
 ///
 /// # Errors
-/// [`BidsError::NothingDone`], or where they cannot be written.
-pub fn group(data_set: &DataSet, out: &Path) -> Result<Group, BidsError> {
+/// [`BidsError::NothingDone`], or where they cannot be written, or somebody else's files are there and `force`
+/// is false.
+pub fn group(data_set: &DataSet, out: &Path, force: bool) -> Result<Group, BidsError> {
     if finished(out)?.is_empty() {
         return Err(BidsError::NothingDone(out.to_owned()));
     }
@@ -42,36 +47,50 @@ pub fn group(data_set: &DataSet, out: &Path) -> Result<Group, BidsError> {
     let names = data_set.sessions.iter().map(crate::Session::name);
     let missing: Vec<String> = names.filter(|name| !done.contains(name)).collect();
     let columns = columns_of(&rows, out);
-    let [table, sidecar, page] =
-        ["group_dwi.tsv", "group_dwi.json", "group_dwi.html"].map(|name| out.join(name));
-    citation::write(out, &finished)?;
-    replace(&table, tsv(&rows, &columns).as_bytes())?;
-    replace(&sidecar, format!("{:#}\n", described(&columns)).as_bytes())?;
-    replace(&page, html(&rows, &columns, &missing).as_bytes())?;
-    Ok(Group { table, page, series: rows.len(), missing })
+    let files = [
+        ("group_dwi.tsv", tsv(&rows, &columns)),
+        ("group_dwi.json", format!("{:#}\n", described(&columns))),
+        ("group_dwi.html", html(&rows, &columns, &missing)),
+    ];
+    let mut names = Vec::new();
+    for (name, _) in &files {
+        if !force && !is_free(out, name)? {
+            names.push((*name).to_owned());
+        }
+    }
+    if !names.is_empty() {
+        return Err(BidsError::InTheWay { folder: out.to_owned(), names });
+    }
+    let theirs = citation::write(out, &finished)?;
+    for (name, text) in &files {
+        put(out, name, text.as_bytes(), true)?;
+    }
+    let [table, page] = ["group_dwi.tsv", "group_dwi.html"].map(|name| out.join(name));
+    Ok(Group { table, page, series: rows.len(), missing, doubts: doubts(&rows), theirs })
 }
 
 /// Writes the page of a subject (`sub-01`) with sessions, which leads to the page of each that is finished; for
-/// who has claimed the root. A subject that has a series outside sessions too has a page by its name already.
-pub(crate) fn subject_page(out: &Path, subject: &str, level: ReportLevel) -> Result<(), BidsError> {
+/// who has claimed the root. False where somebody else's file is there, which stays.
+pub(crate) fn subject_page(
+    out: &Path,
+    subject: &str,
+    level: ReportLevel,
+) -> Result<bool, BidsError> {
     let finished = finished_of(out, subject)?;
-    if finished.iter().any(|(folder, _)| folder == subject) {
-        return Ok(());
-    }
     let rows = rows_of(&finished);
     let name = format!("{subject}.html");
-    let [root, below] = [out.join(&name), out.join(subject).join(&name)];
+    let [root, below] = [name.clone(), format!("{subject}/{name}")];
     let (path, up, before) = match level {
         ReportLevel::Root => (root, "", below),
         ReportLevel::Subject | ReportLevel::Session => (below, "../", root),
     };
     // Where it was with another level.
-    let _ = fs::remove_file(before);
+    remove(out, &before)?;
     let page = Page::new(subject)
         .subtitle(format!("{} of its sessions by fimbria bids", finished.len()))
         .footer(footer());
     let page = page_of(page, &rows, &columns_of(&rows, out), up, "The page of each session.");
-    replace(&path, page.to_html().as_bytes())
+    put(out, &path, page.to_html().as_bytes(), false)
 }
 
 fn tsv(rows: &[Row], columns: &[Column]) -> String {
@@ -80,7 +99,7 @@ fn tsv(rows: &[Row], columns: &[Column]) -> String {
     for row in rows {
         let values = columns.iter().map(|column| match row.value(column) {
             Some(Cell::Number(value)) => json!(value).to_string(),
-            Some(Cell::Word(word)) => (*word).to_owned(),
+            Some(Cell::Word(word)) => word.clone(),
             None => "n/a".to_owned(),
         });
         let values: Vec<_> = values.collect();
@@ -97,6 +116,7 @@ fn html(rows: &[Row], columns: &[Column], missing: &[String]) -> String {
     if !missing.is_empty() {
         page = page.warning(format!("Not finished: {}.", missing.join(", ")));
     }
+    page = doubts(rows).into_iter().fold(page, Page::warning);
     page_of(page, rows, columns, "", "The numbers are in group_dwi.tsv.").to_html()
 }
 

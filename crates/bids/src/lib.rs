@@ -5,10 +5,11 @@
 //! * [`Participants`]: every session, and what becomes of each; `session`: the runs of one
 //!   ([`fimbria_pipeline::RunConfig`], nothing of its own); `shares`: threads and memory of those beside each
 //!   other; `claim`: which process has which session; `seen`: what is finished;
-//! * `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
+//! * `made`, `own`, `work`: what is ours: stages of a session, files of the root, folders to work in;
+//! * `place`, `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
-//! * [`group`], `rows`, `numbers`, `verdicts`: a table and a page of all sessions; [`digest`]: what two
-//!   sites compare.
+//! * [`group`], `rows`, `numbers`, `verdicts`, `settings`, `strips`: a table and a page of all sessions; [`digest`]:
+//!   what two sites compare.
 //!
 //! Nothing here computes a model or reads a series; inputs are only ever read.
 
@@ -20,9 +21,12 @@ mod error;
 mod files;
 mod group;
 mod json;
+mod made;
 mod names;
 mod numbers;
+mod own;
 mod participants;
+mod place;
 mod publish;
 mod resources;
 mod root;
@@ -30,14 +34,17 @@ mod rows;
 mod seen;
 mod series;
 mod session;
+mod settings;
 mod sidecar;
 mod sticks;
+mod strips;
 mod tables;
 mod verdicts;
+mod work;
 
 pub use self::data_set::{DataSet, OtherSet, Session};
-pub use self::digest::digest;
+pub use self::digest::{Digest, digest};
 pub use self::error::BidsError;
 pub use self::group::{Group, group};
-pub use self::participants::{Ended, Outcome, Participants, ReportLevel};
+pub use self::participants::{Ended, Outcome, Participants, ReportLevel, theirs};
 pub use self::series::{Labels, Series};

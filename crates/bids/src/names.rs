@@ -80,7 +80,7 @@ impl Names {
         let (stem, extension) = file.split_once('.').unwrap_or((file, ""));
         let param = stem.split("_param-").nth(1).and_then(|rest| rest.split('_').next());
         Some(match (stage, stem) {
-            ("report" | "quality", _) => return None,
+            ("plan" | "report" | "quality", _) => return None,
             ("field" | "qsm", _) => {
                 let name = match (stage, param.unwrap_or(stem)) {
                     ("qsm", "chi") => "Chimap".to_owned(),

@@ -11,6 +11,7 @@ use crate::claim::{Claim, Claimed};
 use crate::digest::finished;
 use crate::resources::{Resources, Share};
 use crate::root::Root;
+use crate::work::Work as WorkFolder;
 use crate::{BidsError, DataSet, Session, citation};
 
 /// Where pages are written.
@@ -85,10 +86,14 @@ impl Participants {
     pub fn run(&self, machine: Machine<'_>) -> Result<Vec<Outcome>, BidsError> {
         self.check()?;
         let root = Root { data_set: &self.data_set, out: &self.out };
-        root.check()?;
+        root.check(&WorkFolder::new(self.work.as_deref(), &self.out))?;
+        let tell = |names: Vec<&str>| {
+            let warn = |name: &str| machine.progress.warn(&Page::Bids.behind(theirs(name)));
+            names.into_iter().for_each(warn);
+        };
         {
             let _claim = Claim::of_root(&self.out)?;
-            root.write()?;
+            tell(root.write()?);
         }
         let sessions = self.data_set.sessions.len();
         let threads = machine.on.workers.threads();
@@ -106,7 +111,7 @@ impl Participants {
             work.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         {
             let _claim = Claim::of_root(&self.out)?;
-            citation::write(&self.out, &finished(&self.out)?)?;
+            tell(citation::write(&self.out, &finished(&self.out)?)?);
         }
         match stopped {
             Some(error) => Err(error),
@@ -137,6 +142,11 @@ impl Participants {
             false => Ok(()),
         }
     }
+}
+
+/// What is told of a file that would be written and is somebody else's.
+pub fn theirs(name: &str) -> String {
+    format!("{name} is not as fimbria wrote it, and stays as it is")
 }
 
 /// What became of sessions so far.

@@ -1,5 +1,6 @@
 //! What a run made, on its way into the folder of the session.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -43,45 +44,66 @@ impl Ran<'_> {
         (done != NOTHING_FIXED).then(|| done.to_owned())
     }
 
-    /// Moves every file of the run but its page to `out`, with the sidecars of BIDS.
-    pub(crate) fn publish(&self, out: &mut OutputFolder) -> Result<(), BidsError> {
-        let names = self.names();
+    /// Moves every file of the run but its page to `out`, of the stages that are wanted, with the sidecars of
+    /// BIDS; hands back what they are called by stages.
+    pub(crate) fn publish(
+        &self,
+        out: &mut OutputFolder,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, Vec<String>>, BidsError> {
         let labels = self.labels.map(|(_, labels)| labels);
         let is_constrained =
             self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
         let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
         let common =
             Common::new(self.data_set, self.series, labels, tissues).of_table(self.mended());
-        let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
-        sticks::publish(&self.folder, &self.record, &names, &common, out)?;
+        let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        if is_wanted("sticks") {
+            sticks::publish(&self.folder, &self.record, &self.names(), &common, out)?;
+            files.insert("sticks".to_owned(), out.staged().to_vec());
+        }
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));
+        for (stage, file) in outputs.filter(|(stage, _)| is_wanted(stage)) {
+            let begun = out.staged().len();
+            self.publish_file(stage, file, &common, out)?;
+            files.entry(stage.to_owned()).or_default().extend_from_slice(&out.staged()[begun..]);
+        }
+        Ok(files)
+    }
+
+    fn publish_file(
+        &self,
+        stage: &str,
+        file: &str,
+        common: &Common,
+        out: &mut OutputFolder,
+    ) -> Result<(), BidsError> {
+        let labels = self.labels.map(|(_, labels)| labels);
+        let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
         let is_weighted = self.record.parameters.get("sift2").is_some();
-        for (stage, file) in outputs {
-            // What edges count is said by the name, not by the folder.
-            let named = match (stage, file.strip_prefix("weights.")) {
-                ("connectome", Some(extension)) if is_weighted => format!("sift2.{extension}"),
-                _ => file.to_owned(),
-            };
-            let Some(place) = names.place(stage, &named, followed) else { continue };
-            let from = self.folder.join(stage).join(file);
-            if file.ends_with(".json") {
-                let mut said = common.complete(stage, read_json(&from));
-                if place.contains("_model-csd_param-wm_") {
-                    said = sidecar::of_density(said, &self.folder);
-                }
-                write_json(out, &place, &said)?;
-                continue;
+        // What edges count is said by the name, not by the folder.
+        let named = match (stage, file.strip_prefix("weights.")) {
+            ("connectome", Some(extension)) if is_weighted => format!("sift2.{extension}"),
+            _ => file.to_owned(),
+        };
+        let Some(place) = self.names().place(stage, &named, followed) else { return Ok(()) };
+        let from = self.folder.join(stage).join(file);
+        if file.ends_with(".json") {
+            let mut said = common.complete(stage, read_json(&from));
+            if place.contains("_model-csd_param-wm_") {
+                said = sidecar::of_density(said, &self.folder);
             }
-            if stage == "connectome" && file.ends_with(".csv") {
-                let text = fs::read_to_string(&from).map_err(BidsError::io("read", &from))?;
-                out.write(&place, text.replace(',', "\t").as_bytes())?;
-            } else {
-                move_file(&from, &out.stage(&place)?)?;
-            }
-            if let Some(said) = sidecar::own(stage, &named, &self.record, &self.folder, labels) {
-                let stem = place.split('.').next().unwrap_or(&place);
-                write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
-            }
+            return write_json(out, &place, &said);
+        }
+        if stage == "connectome" && file.ends_with(".csv") {
+            let text = fs::read_to_string(&from).map_err(BidsError::io("read", &from))?;
+            out.write(&place, text.replace(',', "\t").as_bytes())?;
+        } else {
+            move_file(&from, &out.stage(&place)?)?;
+        }
+        if let Some(said) = sidecar::own(stage, &named, &self.record, &self.folder, labels) {
+            let stem = place.split('.').next().unwrap_or(&place);
+            write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
         }
         Ok(())
     }

@@ -6,13 +6,23 @@ use serde_json::{Map, Value, json};
 
 use crate::data_set::INPUT;
 use crate::data_set::description_of;
-use crate::files::{make_folder, replace};
+use crate::files::make_folder;
+use crate::own::put;
+use crate::work::Work;
 use crate::{BidsError, DataSet, OtherSet};
 
 /// The root of derivatives of a data set.
 pub(crate) struct Root<'a> {
     pub(crate) data_set: &'a DataSet,
     pub(crate) out: &'a Path,
+}
+
+/// Names that are text, as URIs and tables are.
+fn check_text(path: &Path) -> Result<(), BidsError> {
+    match path.to_str() {
+        Some(text) if !text.contains(char::is_control) => Ok(()),
+        _ => Err(BidsError::NotText(path.to_owned())),
+    }
 }
 
 /// What the BIDS standard has no rule for yet: maps, streamlines and matrices are in proposals to it.
@@ -49,12 +59,19 @@ xx xy xz yy yz zz, harmonics in MRtrix3's basis; each image has a sidecar that s
 ";
 
 impl Root<'_> {
-    /// Whether derivatives may be written there.
+    /// Whether derivatives may be written there, and sessions worked on where it was asked for.
     ///
     /// # Errors
-    /// Where the folder is the input, or holds somebody else's data set, or cannot be made.
-    pub(crate) fn check(&self) -> Result<(), BidsError> {
+    /// Where the folder is the input, or holds somebody else's data set, or cannot be made; where that to work
+    /// in may be none, or a name is no text.
+    pub(crate) fn check(&self, work: &Work<'_>) -> Result<(), BidsError> {
         let Self { data_set, out } = self;
+        let sets = data_set.others.iter().map(|other| &other.root).chain([&data_set.root]);
+        for set in sets {
+            check_text(&absolute(set)?)?;
+        }
+        check_text(&std::path::absolute(out).map_err(BidsError::io("find", *out))?)?;
+        work.check(data_set)?;
         let there = description_of(out);
         let by = &there["GeneratedBy"][0]["Name"];
         if !there.is_null() && by != "fimbria" {
@@ -71,11 +88,11 @@ impl Root<'_> {
         Ok(())
     }
 
-    /// Writes what is not there as it should be.
+    /// Writes what is not there as it should be; hands back the names of files that are somebody else's.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub(crate) fn write(&self) -> Result<(), BidsError> {
+    pub(crate) fn write(&self) -> Result<Vec<&'static str>, BidsError> {
         let Self { data_set, out } = self;
         let (input, output) = (absolute(&data_set.root)?, absolute(out)?);
         let mut sets = vec![(INPUT, relative(&output, &input), data_set.description())];
@@ -85,9 +102,17 @@ impl Root<'_> {
         }
         let description = description(&sets);
         let description = format!("{description:#}\n");
-        replace(&out.join("dataset_description.json"), description.as_bytes())?;
-        replace(&out.join(".bidsignore"), IGNORED.as_bytes())?;
-        replace(&out.join("README"), README.as_bytes())
+        let mut theirs = Vec::new();
+        for (name, text) in [
+            ("dataset_description.json", &*description),
+            (".bidsignore", IGNORED),
+            ("README", README),
+        ] {
+            if !put(out, name, text.as_bytes(), false)? {
+                theirs.push(name);
+            }
+        }
+        Ok(theirs)
     }
 }
 
@@ -149,11 +174,14 @@ mod tests {
         let (input, out) = (folder.path().join("in"), folder.path().join("out"));
         std::fs::create_dir_all(&input).unwrap();
         let data_set = DataSet { root: input.clone(), others: Vec::new(), sessions: Vec::new() };
-        let check = |out: &Path| Root { data_set: &data_set, out }.check();
+        let check = |out: &Path| Root { data_set: &data_set, out }.check(&Work::new(None, out));
         check(&out).unwrap();
-        Root { data_set: &data_set, out: &out }.write().unwrap();
+        assert!(Root { data_set: &data_set, out: &out }.write().unwrap().is_empty());
         check(&out).unwrap();
         assert!(matches!(check(&input), Err(BidsError::SameFolder(_))));
+        std::fs::write(out.join("README"), "mine").unwrap();
+        assert_eq!(Root { data_set: &data_set, out: &out }.write().unwrap(), ["README"]);
+        assert_eq!(std::fs::read(out.join("README")).unwrap(), b"mine");
         let others = r#"{"Name": "x", "GeneratedBy": [{"Name": "QSIPrep"}]}"#;
         std::fs::write(out.join("dataset_description.json"), others).unwrap();
         assert!(matches!(check(&out), Err(BidsError::OfOthers { by, .. }) if by == "QSIPrep"));

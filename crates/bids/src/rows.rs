@@ -4,12 +4,11 @@ use std::path::Path;
 
 use fimbria_models::quality::Verdict;
 use fimbria_pipeline::RunRecord;
-use fimbria_report::plot::{Dot, strip};
-use fimbria_report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 
 use crate::json::read_json;
-use crate::verdicts::{self, LEVELS};
+use crate::settings::{self, Settings};
+use crate::verdicts;
 
 /// A series of a session.
 pub(crate) struct Row {
@@ -21,6 +20,8 @@ pub(crate) struct Row {
     /// Its page, below the root.
     pub(crate) page: String,
     verdicts: Vec<Verdict>,
+    /// What it was made with.
+    pub(crate) settings: Settings,
     pub(crate) values: Vec<(String, Cell)>,
 }
 
@@ -29,8 +30,8 @@ pub(crate) struct Row {
 pub(crate) enum Cell {
     /// A number.
     Number(f64),
-    /// The level of a verdict.
-    Word(&'static str),
+    /// The level of a verdict, a setting, or stages that were left out.
+    Word(String),
 }
 
 /// What is said of each series.
@@ -40,12 +41,12 @@ pub(crate) struct Column {
     /// As BIDS writes it; empty where it has none or nobody knows.
     pub(crate) unit: String,
     description: String,
-    of: Of,
+    pub(crate) of: Of,
 }
 
 /// Where a column is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+pub(crate) enum Of {
     /// The number of a verdict.
     Verdict,
     /// The level of a verdict.
@@ -54,15 +55,73 @@ enum Of {
     Results,
     /// The tables of the input.
     Input,
+    /// What it was made with.
+    Setting,
 }
 
 /// The rows of finished sessions, by their folders.
 pub(crate) fn rows_of(finished: &[(String, RunRecord)]) -> Vec<Row> {
     let series = finished.iter().flat_map(|(folder, record)| {
         let series = record.results.get("series").and_then(Value::as_array);
-        series.into_iter().flatten().map(move |series| row_of(folder, series))
+        series.into_iter().flatten().map(move |series| {
+            let name = series["name"].as_str().unwrap_or_default();
+            let mut row = row_of(folder, series);
+            row.settings = settings::of_series(record, name);
+            let left_out = left_out(&record.parameters[name]["plan"]);
+            row.values.extend(left_out.map(|stages| (LEFT_OUT.to_owned(), Cell::Word(stages))));
+            row
+        })
     });
-    series.collect()
+    let mut rows: Vec<Row> = series.collect();
+    for name in mixed_in(&rows) {
+        let column =
+            format!("{SETTING}{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        for row in &mut rows {
+            let value = row.settings.get(&name).cloned();
+            row.values.extend(value.map(|value| (column.clone(), Cell::Word(value))));
+        }
+    }
+    rows
+}
+
+/// What the name of a column of a setting begins with.
+const SETTING: &str = "setting_";
+
+/// The column of the stages that a gradient table does not carry.
+const LEFT_OUT: &str = "left_out";
+
+/// The stages that the plan of a run leaves out; `None` where there are none.
+fn left_out(plan: &Value) -> Option<String> {
+    let names: Vec<_> = plan["left_out"].as_array()?.iter().filter_map(Value::as_str).collect();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+/// The settings that are not the same in all rows.
+fn mixed_in(rows: &[Row]) -> Vec<String> {
+    settings::mixed(&rows.iter().map(|row| &row.settings).collect::<Vec<_>>())
+}
+
+/// What the user should know of these series beside each other, a sentence each.
+pub(crate) fn doubts(rows: &[Row]) -> Vec<String> {
+    let all: Vec<_> = rows.iter().map(|row| (&*row.name, &row.settings)).collect();
+    let mixed: Vec<_> = mixed_in(rows).iter().map(|name| settings::sentence(name, &all)).collect();
+    let mut doubts = Vec::new();
+    if !mixed.is_empty() {
+        doubts.push(format!(
+            "the series were made with mixed settings, and their numbers differ by these too: {}",
+            mixed.join(". ")
+        ));
+    }
+    let is_left_out = |row: &&Row| row.values.iter().any(|(name, _)| name == LEFT_OUT);
+    let n = rows.iter().filter(is_left_out).count();
+    if n > 0 {
+        doubts.push(format!(
+            "gradient tables do not carry all that was asked for: the column {LEFT_OUT} names what {n} of \
+             {} series lack",
+            rows.len()
+        ));
+    }
+    doubts
 }
 
 /// The row of a series by what the record of its session, in this folder, says of it.
@@ -76,12 +135,13 @@ pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
         folder: folder.to_owned(),
         page: page_below(folder, series["page"].as_str().unwrap_or_default()),
         values: values_of(series, &verdicts),
+        settings: Settings::new(),
         verdicts,
     }
 }
 
 /// The way to a page from the root, of one from the folder of a session.
-fn page_below(folder: &str, page: &str) -> String {
+pub(crate) fn page_below(folder: &str, page: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').collect();
     for part in page.split('/') {
         if part == ".." {
@@ -99,7 +159,7 @@ fn values_of(series: &Value, verdicts: &[Verdict]) -> Vec<(String, Cell)> {
         let column = verdicts::column(verdict);
         let number = verdicts::number(verdict).map(|(number, _)| Cell::Number(number));
         values.extend(number.map(|number| (column.clone(), number)));
-        values.push((column + LEVEL, Cell::Word(verdicts::word(verdict.level))));
+        values.push((column + LEVEL, Cell::Word(verdicts::word(verdict.level).to_owned())));
     }
     let tables = [&series["columns"], &series["input_columns"]];
     let all = tables.into_iter().filter_map(Value::as_object).flatten();
@@ -110,7 +170,7 @@ fn values_of(series: &Value, verdicts: &[Verdict]) -> Vec<(String, Cell)> {
 }
 
 /// What the name of a column of levels ends with.
-const LEVEL: &str = "_verdict";
+pub(crate) const LEVEL: &str = "_verdict";
 
 /// Every column that a row has, in the order of the first row that has it; what maps are, their sidecars
 /// below `out` say.
@@ -161,7 +221,15 @@ impl Column {
         if let Some(theirs) = name.strip_prefix("input_") {
             return said(input, "", format!("{theirs} of the input's own table of image quality"));
         }
+        if name.starts_with(SETTING) {
+            let what = "an option of the run, which is not the same in all series".to_owned();
+            return said(Of::Setting, "", what);
+        }
         match name {
+            LEFT_OUT => {
+                let what = "stages that were asked for and that the gradient table does not carry";
+                said(Of::Setting, "", what.to_owned())
+            }
             "volumes_used" => said(result, "", "volumes that the tensor was fitted to".to_owned()),
             "warnings" => said(result, "", "how many things run.json warns of".to_owned()),
             "framewise_displacement_mean" => {
@@ -177,7 +245,7 @@ impl Row {
         self.values.iter().find(|(name, _)| *name == column.name).map(|(_, value)| value)
     }
 
-    fn number(&self, column: &Column) -> Option<f64> {
+    pub(crate) fn number(&self, column: &Column) -> Option<f64> {
         match self.value(column) {
             Some(Cell::Number(number)) => Some(*number),
             _ => None,
@@ -210,88 +278,6 @@ pub(crate) fn described(columns: &[Column]) -> Value {
     Value::Object(all)
 }
 
-/// A strip of dots of each column, which lead to the pages of their series, and a table of these; `up` is the
-/// way from this page to the root.
-pub(crate) fn page_of(
-    head: Page,
-    rows: &[Row],
-    columns: &[Column],
-    up: &str,
-    caption: &str,
-) -> Page {
-    let links: Vec<_> = rows.iter().map(|row| format!("{up}{}", row.page)).collect();
-    let figure = |column: &Column| {
-        let dots = rows.iter().zip(&links).filter_map(|(row, link)| {
-            Some(Dot { value: row.number(column)?, name: &row.name, link })
-        });
-        let dots: Vec<_> = dots.collect();
-        let caption = match rows.len() - dots.len() {
-            0 => String::new(),
-            n => format!("{n} series without."),
-        };
-        // Verdicts have the names that their session's page gives them.
-        let heading = match column.of {
-            Of::Verdict => column.name.replace('_', " "),
-            _ => column.name.to_string(),
-        };
-        (strip(&heading, &column.unit.replace("^2", "²"), &dots), caption)
-    };
-    let section = |of: Of, heading: &str, text: &str| {
-        let figures = columns.iter().filter(|column| column.of == of).map(figure).collect();
-        Section::new(heading).text(text).figures(figures)
-    };
-    let has = |of: Of| columns.iter().any(|column| column.of == of);
-    let mut page = head;
-    if has(Of::Level) {
-        let what =
-            "Verdicts on each series, as on its page. A dot is a series, and leads to its page.";
-        let quality = section(Of::Verdict, "Are the scans good?", what);
-        page = page.section(quality.table(judged(rows, columns)));
-    }
-    let what = "A dot is a series, and leads to its page. Medians are over the voxels fitted.";
-    page = page.section(section(Of::Results, "Results", what));
-    if has(Of::Input) {
-        let what = "What the tables of the input say of the same series.";
-        page = page.section(section(Of::Input, "Input", what));
-    }
-    let table = Table {
-        caption: caption.to_owned(),
-        columns: ["series", "page"].map(str::to_owned).to_vec(),
-        rows: rows.iter().zip(links).map(|(row, link)| vec![row.name.clone(), link]).collect(),
-    };
-    page.section(Section::new("Series").table(table))
-}
-
-/// How many series each verdict finds how, and which of them are not good.
-fn judged(rows: &[Row], columns: &[Column]) -> Table {
-    /// Names in a row of the table.
-    const SHOWN: usize = 8;
-    let row = |column: &Column| {
-        let at = |level: &'static str| {
-            let is_at = move |row: &&Row| row.value(column) == Some(&Cell::Word(level));
-            rows.iter().filter(is_at).map(|row| &*row.name)
-        };
-        let name = column.name.trim_end_matches(LEVEL).replace('_', " ");
-        let counts = LEVELS.iter().map(|(_, word, _)| at(word).count().to_string());
-        let names: Vec<&str> = at("bad").chain(at("doubtful")).collect();
-        let more = if names.len() > SHOWN { " …" } else { "" };
-        let shown = names[..names.len().min(SHOWN)].join(", ") + more;
-        std::iter::once(name).chain(counts).chain([shown]).collect()
-    };
-    let levels = LEVELS.iter().map(|(_, word, _)| *word);
-    let heads = std::iter::once("verdict").chain(levels).chain(["bad or doubtful"]);
-    Table {
-        caption: "How many series each verdict finds how.".to_owned(),
-        columns: heads.map(str::to_owned).collect(),
-        rows: columns.iter().filter(|column| column.of == Of::Level).map(row).collect(),
-    }
-}
-
-/// What stands below a page.
-pub(crate) fn footer() -> String {
-    format!("fimbria {}", env!("CARGO_PKG_VERSION"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,15 +296,6 @@ mod tests {
     }
 
     #[test]
-    fn dots_lead_from_a_page_below_the_root_to_the_pages_of_series() {
-        let rows = [row("sub-1", &[("a", 1.5)]), row("sub-2", &[("a", 2.0), ("b", 0.0)])];
-        let columns = columns_of(&rows, Path::new("nowhere"));
-        let page = page_of(Page::new("x"), &rows, &columns, "../", "").to_html();
-        assert!(page.contains("<a href=\"../sub-2.html\">") && page.contains("1 series without."));
-        assert!(!page.contains("http:"));
-    }
-
-    #[test]
     fn verdicts_are_columns_of_a_number_and_of_a_word() {
         let judged = |name: &str, level: &str, value: &str| {
             let verdict = json!({
@@ -333,14 +310,10 @@ mod tests {
         assert_eq!(names, ["moved_volumes", "moved_volumes_verdict"]);
         assert_eq!(rows[0].value(&columns[0]), Some(&Cell::Number(0.1)));
         assert_eq!(rows[1].value(&columns[0]), None);
-        assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad")));
+        assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad".to_owned())));
         let said = described(&columns);
         assert_eq!(said["moved_volumes"]["Units"], "mm");
         assert_eq!(said["moved_volumes_verdict"]["Levels"]["good"], "as it should be");
-        let table = super::judged(&rows, &columns);
-        assert_eq!(table.rows, [["moved volumes", "1", "0", "0", "1", "sub-2"]]);
-        let page = page_of(Page::new("x"), &rows, &columns, "", "").to_html();
-        assert!(page.contains("Are the scans good?"));
     }
 
     #[test]

@@ -11,12 +11,15 @@ use fimbria_pipeline::{OutputFolder, RunRecord, Stage};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::BidsError;
-use crate::files::{OWN, make_folder, replace};
+use crate::files::replace;
+use crate::made::pages_of;
+use crate::own::{OWN, own_folder};
 
 /// What is known of a session without reading its files: sizes and times of all of them, and of the
 /// folders of its inputs, which change where a file is added; and every parameter.
 pub(crate) struct Seen {
-    path: PathBuf,
+    out: PathBuf,
+    name: String,
     looks: String,
 }
 
@@ -43,6 +46,7 @@ impl Seen {
         let folders: Vec<_> = files.iter().filter_map(|f| Some(f.parent()?.to_owned())).collect();
         files.extend(folders);
         files.extend(record.outputs.iter().map(|output| folder.join(&output.file)));
+        files.extend(pages_of(record).map(|page| folder.join(page)));
         files.insert(folder.join(OutputFolder::RECORD));
         for file in files {
             let look = fs::metadata(&file).ok().map(|found| {
@@ -52,20 +56,18 @@ impl Seen {
             });
             let _ = write!(all, "\n{} {}", file.display(), look.unwrap_or_default());
         }
-        let path = out.join(OWN).join("seen").join(name);
-        Self { path, looks: format!("{:032x}", xxh3_128(all.as_bytes())) }
+        let looks = format!("{:032x}", xxh3_128(all.as_bytes()));
+        Self { out: out.to_owned(), name: name.to_owned(), looks }
     }
 
     /// Whether it looked the same when it was last known to be finished.
     pub(crate) fn is_same(&self) -> bool {
-        fs::read(&self.path).is_ok_and(|before| before == self.looks.as_bytes())
+        let before = fs::read(self.out.join(OWN).join("seen").join(&self.name));
+        before.is_ok_and(|before| before == self.looks.as_bytes())
     }
 
     /// Notes that it is finished.
     pub(crate) fn note(&self) -> Result<(), BidsError> {
-        if let Some(folder) = self.path.parent() {
-            make_folder(folder)?;
-        }
-        replace(&self.path, self.looks.as_bytes())
+        replace(&own_folder(&self.out, "seen")?.join(&self.name), self.looks.as_bytes())
     }
 }

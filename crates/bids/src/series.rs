@@ -71,6 +71,21 @@ impl SessionFolders<'_> {
     }
 }
 
+impl Series {
+    /// Whether its b-values say that no volume is weighted, as of a scan that is acquired beside a series
+    /// to measure its distortion. What cannot be read says so when the series is.
+    pub(crate) fn is_unweighted(&self, b0_threshold: f64) -> bool {
+        let beside = || {
+            let name = BidsName { extension: ".bval".to_owned(), ..self.name.clone() };
+            self.dwi.with_file_name(name.to_string())
+        };
+        let bval = self.tables.as_ref().map_or_else(beside, |[bval, _]| bval.clone());
+        let Ok(text) = fimbria_image::read_regular_text(bval) else { return false };
+        let mut b = text.split_whitespace().map(str::parse::<f64>).peekable();
+        b.peek().is_some() && b.all(|b| b.is_ok_and(|b| b <= b0_threshold))
+    }
+}
+
 /// A segmentation, and what its data set calls labels.
 type Segmentation<'f> = (&'f Named, &'f LabelTables);
 
@@ -81,11 +96,16 @@ fn is_image(name: &BidsName) -> bool {
     matches!(name.extension.as_str(), ".nii.gz" | ".nii")
 }
 
+/// Whether a file is a series: of a complex one its magnitude is, not its phase, real or imaginary part.
+fn is_series(name: &BidsName) -> bool {
+    name.suffix == "dwi" && is_image(name) && matches!(name.entity("part"), None | Some("mag"))
+}
+
 /// The series of a session, which the first of these places has; the others have labels and tissues.
 pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, BidsError> {
     let Some((own, others)) = places.split_first() else { return Ok(Vec::new()) };
     let in_dwi = named(&own.at.join("dwi"))?;
-    let all = in_dwi.iter().filter(|f| f.name.suffix == "dwi" && is_image(&f.name));
+    let all = in_dwi.iter().filter(|f| is_series(&f.name));
     let (preprocessed, raw): (Vec<_>, Vec<_>) = all
         .filter(|f| matches!(f.name.entity("desc"), None | Some("preproc")))
         .partition(|f| f.name.entity("desc").is_some());
@@ -117,6 +137,14 @@ pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, Bi
         segmentations.extend(files.iter().map(|file| (file, *tables)));
     }
     best.into_values().map(|file| series(own, file, &in_dwi, &anatomy, &segmentations)).collect()
+}
+
+/// By what `desc` series are told that are neither raw nor preprocessed as QSIPrep says.
+pub(crate) fn other_descs_of(places: &[SessionFolders<'_>]) -> Result<Vec<String>, BidsError> {
+    let Some(own) = places.first() else { return Ok(Vec::new()) };
+    let series = named(&own.at.join("dwi"))?.into_iter();
+    let series = series.filter(|file| file.name.suffix == "dwi" && is_image(&file.name));
+    Ok(series.filter_map(|file| file.name.entity("desc").map(str::to_owned)).collect())
 }
 
 fn series(

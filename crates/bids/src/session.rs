@@ -1,43 +1,79 @@
 //! A session made: the runs of its series, and their results put in place.
 
-use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
+use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, Existing, Finished, InputEntry, Logbook, MapLayout, MapStyle, Named,
-    OutputEntry, OutputFolder, Page, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
-    fingerprint_of_run, run_stages,
+    ByteSize, Choice as _, Existing, Fingerprint, Finished, Hashing, InputEntry, Logbook,
+    MapLayout, MapStyle, Named, OutputFolder, Page, PipelineError, RunConfig, RunRecord,
+    Session as Machine, Stage, StageRecords, fingerprints_of_run, hash_file, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::claim::Claim;
-use crate::files::{OWN, make_folder, replace};
+use crate::files::make_folder;
 use crate::group::subject_page;
-use crate::participants::{Ended, Participants, ReportLevel};
+use crate::made::{Earlier, Made, PAGE};
+use crate::names::{Followed, Names};
+use crate::participants::{Ended, Participants, theirs};
 use crate::publish::Ran;
 use crate::seen::Seen;
 use crate::tables::doubt_of;
+use crate::work::Work;
 use crate::{BidsError, Labels, Series, Session, citation, numbers, verdicts};
 
 /// A change of names, sidecars or records makes finished sessions again.
-const SHAPE: u32 = 2;
+const SHAPE: u32 = 3;
 
 /// What the run of a series is told, and name and files of the labels between which streamlines are counted.
 type Configured<'a> = (RunConfig, Option<(&'a str, &'a Labels)>);
 
 /// A run of a series that is to be made.
-struct Planned<'a> {
-    series: &'a Series,
-    labels: Option<(&'a str, &'a Labels)>,
+pub(crate) struct Planned<'a> {
+    pub(crate) series: &'a Series,
+    pub(crate) labels: Option<(&'a str, &'a Labels)>,
     folder: PathBuf,
-    stages: Vec<Box<dyn Stage>>,
+    pub(crate) stages: Vec<Box<dyn Stage>>,
+}
+
+/// What tells the results of a stage from others of the series: matrices of other labels are others.
+pub(crate) fn key(stage: &str, labels: Option<(&str, &Labels)>) -> String {
+    match (stage, labels) {
+        ("connectome", Some((name, _))) => format!("{stage} {name}"),
+        _ => stage.to_owned(),
+    }
 }
 
 impl Planned<'_> {
+    pub(crate) fn names(&self) -> Names {
+        Names::from_series(&self.series.name, self.labels.map(|(name, _)| name))
+    }
+
+    /// Where files of a stage go, below the folder of the session.
+    pub(crate) fn places(&self, stage: &dyn Stage) -> Vec<String> {
+        let tracked = self.stages.iter().find(|stage| stage.name() == "track");
+        let followed = tracked.map(|stage| stage.parameters()).unwrap_or_default();
+        let (names, followed) = (self.names(), Followed::by(&followed));
+        let files = stage.outputs();
+        files.iter().filter_map(|file| names.place(stage.name(), file, followed)).collect()
+    }
+
+    /// Takes from the record of a run what it says of stages that an interrupted one has left there.
+    fn leave_out_others(&self, record: &mut RunRecord) {
+        let is_planned = |name: &str| self.stages.iter().any(|stage| stage.name() == name);
+        record.outputs.retain(|output| output.file.split('/').next().is_some_and(is_planned));
+        record.stages.retain(|stage| is_planned(&stage.name));
+        if let Value::Object(parameters) = &mut record.parameters {
+            parameters.retain(|stage, _| is_planned(stage));
+        }
+    }
+
     /// What is read beside what the stages read: by what role, and where it is.
     fn own(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.label_names().map(|table| ("label_names", table));
@@ -52,68 +88,103 @@ impl Planned<'_> {
 
     /// The same with their hashes.
     fn own_inputs(&self) -> Result<Vec<InputEntry>, BidsError> {
-        let entry = |(role, path): (&str, &Path)| {
-            let bytes = fimbria_image::read_regular(path).map_err(BidsError::io("read", path))?;
-            Ok(InputEntry {
-                role: role.to_owned(),
-                path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-                bytes: bytes.len() as u64,
-                xxh3_128: format!("{:032x}", xxh3_128(&bytes)),
-            })
-        };
-        self.own().map(entry).collect()
+        let own = self.own().map(|(role, path)| (role.to_owned(), path.to_owned()));
+        Ok(Hashing::start(own.collect()).finish().map_err(PipelineError::from)?)
     }
 }
 
 impl Participants {
-    fn work(&self, session: &Session) -> PathBuf {
-        let work = self.work.clone().unwrap_or_else(|| self.out.join(OWN).join("work"));
-        work.join(session.name())
+    /// The series of a session, and apart those without a weighted volume beside them.
+    pub(crate) fn weighted<'s>(&self, session: &'s Session) -> (Vec<&'s Series>, Vec<&'s Series>) {
+        let threshold = self.config.input.b0_threshold;
+        let threshold = threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
+        let is_unweighted = |series: &&Series| series.is_unweighted(threshold);
+        let (unweighted, weighted): (Vec<_>, Vec<_>) =
+            session.series.iter().partition(is_unweighted);
+        // Where there are no others the run says what it lacks.
+        if weighted.is_empty() { (unweighted, weighted) } else { (weighted, unweighted) }
     }
 
-    /// Makes a session, unless it is there, within so much memory.
+    /// Makes what of a session is not there, within so much memory.
     pub(crate) fn session(
         &self,
         session: &Session,
         memory: Option<ByteSize>,
         machine: Machine<'_>,
     ) -> Result<Ended, BidsError> {
-        let work = self.work(session);
+        let (name, folder) = (session.name(), self.out.join(session.folder()));
+        let work = Work::new(self.work.as_deref(), &self.out);
+        let (series, unweighted) = self.weighted(session);
+        // Of several the error says which.
+        let named = |series: &Series, error: BidsError| match session.series.len() {
+            1 => error,
+            _ => BidsError::Series { series: series.name.to_string(), source: Box::new(error) },
+        };
         let mut planned = Vec::new();
-        for series in &session.series {
-            planned.push(self.plan(series, &work, memory)?);
+        for series in series {
+            let plan = self.plan(series, &work.of_session(&name), memory);
+            planned.push(plan.map_err(|error| named(series, error))?);
         }
-        let folder = self.out.join(session.folder());
-        let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
-        let seen = |planned: &[Planned<'_>], record: &RunRecord| {
+        let seen = |planned: &[Planned<'_>], Earlier { record, .. }: &Earlier| {
             let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
             let own = planned.iter().flat_map(Planned::own).map(|(_, path)| path);
-            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, own, record)
+            Seen::now(&self.out, &name, &folder, &self.shape(), stages, own, record)
         };
-        let earlier = if self.force { None } else { read() };
-        if earlier.as_ref().is_some_and(|record| seen(&planned, record).is_same()) {
+        let is_same = |earlier: &Earlier| seen(&planned, earlier).is_same();
+        if !self.force && Earlier::read(&folder).as_ref().is_some_and(is_same) {
             return Ok(Ended::Kept);
         }
-        let fingerprint = self.fingerprint(&planned)?;
-        let whole = earlier.filter(|record| record.is_complete_in(&folder));
-        let is_same = |record: &&RunRecord| record.fingerprint.as_ref() == Some(&fingerprint);
-        if let Some(record) = whole.as_ref().filter(is_same) {
+        if folder.is_dir() {
+            // A change that was killed halfway is undone before what is there counts.
+            drop(OutputFolder::update(&folder, self.force, machine.unfinished)?);
+        }
+        let earlier = Earlier::read(&folder);
+        let mut made = Vec::new();
+        for one in &planned {
+            made.extend(self.made_by(one)?);
+        }
+        let log = Logbook::new(machine);
+        let missing = match &earlier {
+            Some(earlier) if !self.force => {
+                let compared =
+                    earlier.compare(&made, &folder, |page| self.page_is_whole(session, page));
+                if !compared.other_options.is_empty() {
+                    let stages = compared.other_options;
+                    return Err(BidsError::OtherOptions { session: name, stages });
+                }
+                if !compared.other_inputs.is_empty() {
+                    log.warn(
+                        Page::Bids,
+                        &format!(
+                            "{name}: results of {} were made of other inputs, and are replaced",
+                            compared.other_inputs.join(", ")
+                        ),
+                    );
+                }
+                compared.missing
+            }
+            _ => made.clone(),
+        };
+        if let (Some(earlier), true) = (&earlier, missing.is_empty()) {
             // What a process left that was killed right after it had finished.
             OutputFolder::clear_beside(&folder);
-            let _ = fs::remove_dir_all(&work);
-            self.page_of_subject(session)?;
-            seen(&planned, record).note()?;
+            work.clear(&name);
+            self.page_of_subject(session, &log)?;
+            seen(&planned, earlier).note()?;
             return Ok(Ended::Kept);
         }
+        if !self.force {
+            self.refuse_others(session, &planned, &missing, earlier.as_ref())?;
+        }
+        work.begin(&name)?;
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
-        let log = Logbook::new(machine);
         let (mut ran, mut results) = (Vec::new(), Vec::new());
-        if whole.is_some() {
+        for series in unweighted {
             log.warn(
                 Page::Bids,
                 &format!(
-                    "{}: what is there was made with other options or inputs, and is replaced",
-                    session.name()
+                    "{} is no series: no volume is weighted (as of a scan that tells distortion)",
+                    series.name
                 ),
             );
         }
@@ -124,7 +195,9 @@ impl Participants {
             }
             make_folder(folder)?;
             let Finished { products, mut record } =
-                run_stages("bids", stages, folder, existing, machine)?;
+                run_stages("bids", stages, folder, existing, machine)
+                    .map_err(|error| named(series, error.into()))?;
+            one.leave_out_others(&mut record);
             let records = products.find::<StageRecords>().map(|records| &records.0[..]);
             let methods = citation::kept(&methods_of(records.unwrap_or_default()));
             // Maps are read again one by one: all of them would be in memory twice.
@@ -134,10 +207,11 @@ impl Participants {
             record.inputs.extend(one.own_inputs()?);
             let (labels, folder) = (*labels, folder.clone());
             let ran_now = Ran { data_set: &self.data_set, series, labels, folder, record };
+            let quality = verdicts::of_run(&ran_now.folder)?;
             let mut result = json!({
                 "columns": numbers,
-                "input_columns": of_input(series),
-                verdicts::VERDICTS: verdicts::of_run(&ran_now.folder)?,
+                "input_columns": of_input(series, quality.as_ref()),
+                verdicts::VERDICTS: quality.map(|quality| quality.verdicts),
                 citation::METHODS: methods,
             });
             if let Some(mended) = ran_now.mended() {
@@ -146,85 +220,28 @@ impl Participants {
             results.push(result);
             ran.push(ran_now);
         }
-        self.publish(session, &ran, results, fingerprint, &log)?;
-        self.page_of_subject(session)?;
+        self.publish(session, &ran, results, missing, earlier.as_ref(), &log)?;
+        self.page_of_subject(session, &log)?;
         // What is left of the runs are their records and pages.
-        let _ = fs::remove_dir_all(&work);
-        if let Some(record) = read() {
-            seen(&planned, &record).note()?;
+        work.clear(&name);
+        if let Some(earlier) = Earlier::read(&folder) {
+            seen(&planned, &earlier).note()?;
         }
         Ok(Ended::Done)
     }
 
-    /// Writes the page of a subject with sessions, of those that are finished.
-    fn page_of_subject(&self, session: &Session) -> Result<(), BidsError> {
-        if session.session.is_none() {
+    /// Writes the page of a subject with sessions, of those that are finished. One that has a series outside its
+    /// sessions, too, has a page by its name already.
+    fn page_of_subject(&self, session: &Session, log: &Logbook<'_>) -> Result<(), BidsError> {
+        if session.session.is_none() || session.is_beside_others {
             return Ok(());
         }
         let _claim = Claim::of_root(&self.out)?;
-        subject_page(&self.out, &format!("sub-{}", session.subject), self.level)
-    }
-
-    /// Puts what was run in its place: pages first, then the folder of the session as a whole.
-    fn publish(
-        &self,
-        session: &Session,
-        ran: &[Ran<'_>],
-        results: Vec<Value>,
-        fingerprint: String,
-        log: &Logbook<'_>,
-    ) -> Result<(), BidsError> {
-        let folder = self.out.join(session.folder());
-        let unfinished = log.session().unfinished;
-        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
-        let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
-        let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
-        let parameters =
-            ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
-        let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
-        record.fingerprint = Some(fingerprint);
-        let mut series_results = Vec::new();
-        for (ran, mut entry) in ran.iter().zip(results) {
-            let name = match session.series.len() {
-                1 => session.name(),
-                _ => ran.names().label().to_owned(),
-            };
-            let up = self.above(session);
-            let page = format!("{up}{name}.html");
-            let text = fs::read(ran.page()).map_err(BidsError::io("read", ran.page()))?;
-            if up.is_empty() {
-                out.write(&page, &text)?;
-            } else {
-                replace(&folder.join(&page), &text)?;
-                let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
-                record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
-            }
-            // Images of some models are read and written anew.
-            log.session().on.workers.install(|| ran.publish(&mut out))?;
-            record.warnings.extend(ran.record.warnings.iter().cloned());
-            entry["name"] = json!(ran.names().label());
-            entry["page"] = json!(page);
-            series_results.push(entry);
-        }
-        record.results.insert("series".to_owned(), json!(series_results));
-        let record = out.commit(record)?;
-        // A page that was elsewhere before.
-        for before in earlier.iter().flat_map(|record| &record.outputs) {
-            let is_left = record.outputs.iter().all(|output| output.file != before.file);
-            if is_left && before.file.starts_with("../") {
-                let _ = fs::remove_file(folder.join(&before.file));
-            }
+        let subject = format!("sub-{}", session.subject);
+        if !subject_page(&self.out, &subject, self.level)? {
+            log.warn(Page::Bids, &theirs(&format!("{subject}.html")));
         }
         Ok(())
-    }
-
-    /// The way from the folder of a session to that of its page.
-    fn above(&self, session: &Session) -> &'static str {
-        match (self.level, &session.session) {
-            (ReportLevel::Root, Some(_)) => "../../",
-            (ReportLevel::Root, None) | (ReportLevel::Subject, Some(_)) => "../",
-            (ReportLevel::Subject, None) | (ReportLevel::Session, _) => "",
-        }
     }
 
     /// What of the derivatives depends on no run.
@@ -232,17 +249,40 @@ impl Participants {
         format!("{SHAPE} {}", self.level.name())
     }
 
-    fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
-        let mut all = self.shape();
-        for one in planned {
-            let Planned { series, stages, labels, .. } = one;
-            let labels = labels.map_or("", |(name, _)| name);
-            all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);
-            for InputEntry { role, xxh3_128, .. } in one.own_inputs()? {
-                all += &format!(" {role} {xxh3_128}");
+    /// What the run of a series makes, stage by stage; the page last.
+    fn made_by(&self, one: &Planned<'_>) -> Result<Vec<Made>, BidsError> {
+        let series = one.names().label().to_owned();
+        let hash = |text: String| format!("{:032x}", xxh3_128(text.as_bytes()));
+        let own = one.own_inputs()?;
+        let own_hash = |role: &str| -> String {
+            own.iter().filter(|own| own.role == role).map(|own| &*own.xxh3_128).collect()
+        };
+        let mut page = format!("{} {}", self.shape(), own_hash("image_qc"));
+        let mut all = Vec::new();
+        for (stage, mut fingerprint) in one.stages.iter().zip(fingerprints_of_run(&one.stages)?) {
+            if one.places(&**stage).is_empty() {
+                // A page is of whatever was made; its own part is what it is told and reads by itself.
+                if ["quality", "report"].contains(&stage.name()) {
+                    page += &stage.parameters().to_string();
+                    for (_, path) in stage.inputs() {
+                        let hashed = hash_file(&path).map_err(BidsError::io("read", path))?;
+                        page += &hashed.1;
+                    }
+                }
+                continue;
             }
+            if stage.name() == "connectome" {
+                fingerprint.results += &own_hash("label_names");
+            }
+            let Fingerprint { results, options } = fingerprint;
+            let [results, options] = [results, options].map(|all| hash(format!("{SHAPE} {all}")));
+            let stage = key(stage.name(), one.labels);
+            let fingerprint = Fingerprint { results, options };
+            all.push(Made { series: series.clone(), stage, fingerprint, files: Vec::new() });
         }
-        Ok(format!("{:032x}", xxh3_128(all.as_bytes())))
+        let fingerprint = Fingerprint { results: hash(page), options: String::new() };
+        all.push(Made { series, stage: PAGE.to_owned(), fingerprint, files: Vec::new() });
+        Ok(all)
     }
 
     fn plan<'a>(
@@ -338,33 +378,29 @@ impl Participants {
     }
 }
 
+/// More bytes than the heading and the first row of a table of image quality have.
+const MOST_OF_A_ROW: u64 = 1 << 20;
+
 /// What others measured of the input: the mean displacement from volume to volume, and the columns of
 /// QSIPrep's own table.
-fn of_input(series: &Series) -> Map<String, Value> {
+fn of_input(series: &Series, quality: Option<&Quality>) -> Map<String, Value> {
     let mut columns = Map::new();
-    let table = |path: &Option<PathBuf>| {
-        let path = path.as_ref()?;
-        let text = fimbria_image::read_regular_text(path).ok()?;
-        // Before 1.0 QSIPrep wrote one of them with commas.
-        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
-        let mut rows = text.lines().map(|line| line.split(between).map(str::to_owned).collect());
-        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
-    };
-    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
-    if let Some((heading, rows)) = confounds
-        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
-    {
-        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
-        let moved: Vec<f64> = moved.collect();
-        if !moved.is_empty() {
-            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
-            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
-        }
+    let moved = quality.iter().flat_map(|quality| quality.framewise_mm.iter().flatten());
+    let moved: Vec<f64> = moved.copied().collect();
+    if !moved.is_empty() {
+        let mean = moved.iter().sum::<f64>() / moved.len() as f64;
+        columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
     }
-    if let Some((heading, rows)) = table(&series.image_qc)
-        && let Some(row) = rows.first()
-    {
-        for (name, value) in heading.iter().zip(row) {
+    let first_row = |path: &Path| {
+        let file = fimbria_image::open_regular(path).ok()?;
+        let mut lines = BufReader::new(file.take(MOST_OF_A_ROW)).lines().map_while(Result::ok);
+        // Before 1.0 QSIPrep wrote it with commas.
+        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
+        let mut row = || Some(lines.next()?.split(between).map(str::to_owned).collect::<Vec<_>>());
+        Some((row()?, row()?))
+    };
+    if let Some((heading, row)) = series.image_qc.as_deref().and_then(first_row) {
+        for (name, value) in heading.iter().zip(&row) {
             if let Ok(number) = value.parse::<f64>() {
                 columns.insert(format!("input_{name}"), json!(number));
             }

@@ -19,19 +19,19 @@ pub(crate) const LEVELS: [(Level, &str, &str); 4] = [
     (Level::Bad, "bad", "not to be worked with as it is"),
 ];
 
-/// The verdicts of a run; none where it judged nothing.
+/// What a run found of its series; `None` where it judged nothing.
 ///
 /// # Errors
 /// Where they cannot be read.
-pub(crate) fn of_run(run: &Path) -> Result<Vec<Verdict>, BidsError> {
+pub(crate) fn of_run(run: &Path) -> Result<Option<Quality>, BidsError> {
     let path = run.join("quality").join("quality.json");
     let text = match fimbria_image::read_regular_text(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(BidsError::io("read", &path))?,
     };
     let quality: Quality =
         serde_json::from_str(&text).map_err(|error| BidsError::io("read", &path)(error.into()))?;
-    Ok(quality.verdicts)
+    Ok(Some(quality))
 }
 
 /// Those that the record of a session has of a series.

@@ -26,6 +26,16 @@ pub(crate) struct Console {
 #[error("cannot print the result")]
 pub(crate) struct PrintError(#[source] io::Error);
 
+impl PrintError {
+    /// Whether all could be printed; that a reader has gone away (`| head`) is no error.
+    pub(crate) fn check(printed: io::Result<()>) -> Result<(), Self> {
+        match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Self(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The stage of work whose progress is shown.
 struct Stage {
     what: String,
@@ -69,15 +79,11 @@ impl Console {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Prints a result. A reader that has gone away (`| head`) is no error.
+    /// Prints a result.
     pub(crate) fn print(&self, text: &str) -> Result<(), PrintError> {
         self.end_stage();
         let mut out = io::stdout().lock();
-        match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(PrintError(error)),
-            Ok(()) => Ok(()),
-        }
+        PrintError::check(out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()))
     }
 
     /// True where more is to be said than usual.

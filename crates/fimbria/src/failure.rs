@@ -20,7 +20,7 @@ use fimbria_qsm::phase::PhaseError;
 use fimbria_streamlines::Format;
 use fimbria_tensors::sh::ShBasis;
 
-use crate::console::Console;
+use crate::console::{Console, PrintError};
 use crate::exit_code::{FAILED, INTERRUPTED, USAGE};
 use crate::memory;
 use crate::printable::printable;
@@ -83,6 +83,17 @@ impl Failure {
 
     /// Says what happened, and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
+        use io::Write as _;
+        // Help that cannot be written is a result that cannot.
+        if let Self::Usage(help) = &self
+            && !help.use_stderr()
+        {
+            let printed = help.print().and_then(|()| io::stdout().flush());
+            return match PrintError::check(printed) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => Self::from(error).report(),
+            };
+        }
         self.say();
         ExitCode::from(self.code())
     }
@@ -272,6 +283,8 @@ fn help_for_output(error: &OutputError) -> Option<String> {
         | OutputError::Name(_)
         | OutputError::NotAFile(_)
         | OutputError::NotRegular(_)
+        | OutputError::Link(_)
+        | OutputError::NotOurs(_)
         | OutputError::Busy(_)
         | OutputError::Interrupted(_) => None,
     }

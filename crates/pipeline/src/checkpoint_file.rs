@@ -1,6 +1,6 @@
 //! Work under way on disk, so that what was interrupted goes on where it was.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,9 @@ pub enum CheckpointError {
     /// It is no checkpoint, or not a whole one.
     #[error("{} is damaged, or no checkpoint of this version", .0.display())]
     Damaged(PathBuf),
+    /// A file of this name is somebody's.
+    #[error("{} is no checkpoint: move it away, or write elsewhere", .0.display())]
+    NotOurs(PathBuf),
     /// It was made from other data or with other parameters.
     #[error(
         "{} was left by work on other inputs or with other parameters: without --resume it is begun \
@@ -57,9 +60,14 @@ impl CheckpointFile {
     /// whenever the process ends.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Where the file cannot be written, or there is one that is no checkpoint.
     pub fn write(&mut self, work: &[u8]) -> Result<(), CheckpointError> {
         let temporary = unfinished(&self.path);
+        for path in [&self.path, &temporary] {
+            if path.symlink_metadata().is_ok() && !is_checkpoint(path) {
+                return Err(CheckpointError::NotOurs(path.clone()));
+            }
+        }
         let write = || {
             if let Some(folder) = self.path.parent() {
                 std::fs::create_dir_all(folder)?;
@@ -109,6 +117,32 @@ impl CheckpointFile {
     }
 }
 
+/// True for a file that begins as checkpoints do, or was about to, and is no link.
+pub(crate) fn is_checkpoint(path: &Path) -> bool {
+    let start = || {
+        let mut start = [0; MAGIC.len() - 2];
+        std::fs::File::open(path)?.read_exact(&mut start).map(|()| start)
+    };
+    let is_begun = || path.extension().is_some_and(|extension| extension == "unfinished");
+    path.symlink_metadata().is_ok_and(|found| match found.len() {
+        0 => found.is_file() && is_begun(),
+        _ => found.is_file() && start().is_ok_and(|start| MAGIC.starts_with(&start)),
+    })
+}
+
+/// Removes every checkpoint in a folder, and the folder where nothing else is in it.
+pub(crate) fn remove_checkpoints(folder: &Path) {
+    if folder.is_symlink() || folder.parent().is_some_and(Path::is_symlink) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_checkpoint(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
 /// What a checkpoint is called while it is written: one name, so that what a killed process left is
 /// written over by the next.
 fn unfinished(path: &Path) -> PathBuf {
@@ -139,6 +173,24 @@ mod tests {
         assert!(!own.is_due());
         let foreign = place(folder.path(), 8).read(text);
         assert!(matches!(foreign, Err(CheckpointError::Other(_))));
+    }
+
+    #[test]
+    fn what_somebody_else_keeps_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["checkpoint", "checkpoint.unfinished"] {
+            std::fs::write(path(name), "mine").unwrap();
+            let written = place(folder.path(), 7).write(b"half done.");
+            assert!(matches!(written, Err(CheckpointError::NotOurs(at)) if at == path(name)));
+            remove_checkpoints(folder.path());
+            assert_eq!(std::fs::read(path(name)).unwrap(), b"mine");
+            std::fs::remove_file(path(name)).unwrap();
+        }
+        place(folder.path(), 7).write(b"half done.").unwrap();
+        std::fs::write(path("checkpoint.unfinished"), "").unwrap();
+        remove_checkpoints(folder.path());
+        assert!(!folder.path().exists());
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::{Interrupted, Progress as _};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::hashing::hash_text;
+use crate::left::{earlier_run, untouched};
 use crate::session::RESUMED_FROM;
 use crate::stages::load::Subject;
 use crate::{
-    HashError, Hashed, Hashing, InputEntry, Logbook, OutputEntry, OutputError, OutputFolder,
-    Products, RunRecord, Session, Stage, StageEntry, StageError, StageRecords, refuse_name_of_file,
+    HashError, Hashed, Hashing, InputEntry, Logbook, OutputError, OutputFolder, Products,
+    RunRecord, Session, Stage, StageEntry, StageError, StageRecords, refuse_name_of_file,
 };
 
 /// What to do where outputs exist.
@@ -109,6 +111,7 @@ pub fn run_stages(
     }
     let out = OutputFolder::create(root, &[], existing != Existing::Refuse, session.unfinished)?;
     let plan = Plan::new(stages, root, existing)?;
+    let untouched = if existing == Existing::Refuse { Vec::new() } else { untouched(stages, root) };
     let mut products = Products::default();
     products.put(StageRecords::default());
     let mut outputs = Vec::new();
@@ -142,27 +145,45 @@ pub fn run_stages(
                 record
             }
         };
-        outputs.extend(record.outputs.iter().map(|output| OutputEntry {
-            file: format!("{}/{}", stage.name(), output.file),
-            ..output.clone()
-        }));
+        outputs.extend(record.outputs_below(stage.name()));
         log.adopt_warnings(stage.name(), &record.warnings);
         products.note(record);
     }
-    let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
+    let mut parameters: Map<_, _> =
+        stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
+    for (name, record) in untouched {
+        outputs.extend(record.outputs_below(&name));
+        log.adopt(record.stages.into_iter().map(|s| StageEntry { resumed: true, ..s }));
+        log.adopt_warnings(&name, &record.warnings);
+        parameters.insert(name, record.parameters);
+    }
     let mut record = log.record(task, plan.inputs(), Value::Object(parameters));
     record.outputs = outputs;
     Ok(Finished { products, record: out.commit(record)? })
 }
 
-/// Identifies what [`run_stages`] would make of `stages`: version, inputs by their hashes, parameters.
+/// What identifies the results of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// Version, inputs by their hashes and parameters, its own and those of the stages that it needs.
+    pub results: String,
+    /// The same without inputs.
+    pub options: String,
+}
+
+/// Identifies what [`run_stages`] would make by each of `stages`.
 ///
 /// # Errors
 /// [`PipelineError`] where an input cannot be read, or a stage takes what none makes.
-pub fn fingerprint_of_run(stages: &[Box<dyn Stage>]) -> Result<String, PipelineError> {
+pub fn fingerprints_of_run(stages: &[Box<dyn Stage>]) -> Result<Vec<Fingerprint>, PipelineError> {
     let plan = Plan::new(stages, Path::new(""), Existing::Refuse)?;
-    let all: Vec<_> = plan.steps.iter().map(|step| step.fingerprint.as_str()).collect();
-    Ok(hash_text(&all.join(" ")))
+    let mut all: Vec<Fingerprint> = Vec::new();
+    for (stage, step) in stages.iter().zip(plan.steps) {
+        let upstream: Vec<_> = step.makers.iter().map(|&maker| &all[maker].options).collect();
+        let options = fingerprint_of(&**stage, None, &upstream);
+        all.push(Fingerprint { results: step.fingerprint, options });
+    }
+    Ok(all)
 }
 
 /// Runs one stage into its folder, or in memory where it has no outputs.
@@ -385,11 +406,4 @@ impl Plan {
         }
         inputs
     }
-}
-
-/// The record of a complete run with this fingerprint in `folder`, if there is one.
-fn earlier_run(folder: &Path, fingerprint: &str) -> Option<RunRecord> {
-    let record = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok()?;
-    let same = record.fingerprint.as_deref() == Some(fingerprint);
-    (same && record.is_complete_in(folder)).then_some(record)
 }

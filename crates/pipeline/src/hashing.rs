@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use fimbria_image::bedpostx::sample_files;
 use fimbria_image::{image_files, open_regular};
 use fimbria_streamlines::{Format, tractogram_files};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::stages::contents::sidecar_of;
@@ -23,12 +23,18 @@ pub type Input = (String, PathBuf);
 pub struct InputEntry {
     /// What it was read as ("dwi", "mask", "bvec").
     pub role: String,
-    /// Where it is, absolute.
+    /// Where it is, absolute; of a name that is no text, as it can be shown.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
     /// Its XXH3 hash of 128 bits, in hexadecimal.
     pub xxh3_128: String,
+}
+
+/// A path as text, which a record is.
+fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// An input whose hash does not tell what was read.
@@ -222,8 +228,11 @@ fn hash_input(role: String, path: &Path) -> Result<InputEntry, HashError> {
     Ok(InputEntry { role, path, bytes, xxh3_128 })
 }
 
-/// Size and hash of a file.
-pub(crate) fn hash_file(path: &Path) -> io::Result<(u64, String)> {
+/// Size of a file and its XXH3 hash of 128 bits, in hexadecimal.
+///
+/// # Errors
+/// Where it cannot be read, or is no regular file.
+pub fn hash_file(path: &Path) -> io::Result<(u64, String)> {
     let mut file = open_regular(path)?;
     let (mut hasher, mut bytes) = (Xxh3::new(), 0);
     // Small enough that a block is still in the cache when it is hashed.

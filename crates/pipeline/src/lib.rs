@@ -22,6 +22,7 @@ mod checkpoint_file;
 mod columns;
 mod graph;
 mod hashing;
+mod left;
 mod manual;
 mod map_file;
 mod map_layout;
@@ -44,15 +45,19 @@ pub use bids_name::{BidsName, bids_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use graph::{
-    Earlier, Existing, Finished, PipelineError, Unmade, earlier_command, fingerprint_of_run,
-    run_command, run_stages,
+    Earlier, Existing, Fingerprint, Finished, PipelineError, Unmade, earlier_command,
+    fingerprints_of_run, run_command, run_stages,
 };
-pub use hashing::{HashError, Hashed, Hashing, Input, InputEntry};
+pub use hashing::{HashError, Hashed, Hashing, Input, InputEntry, hash_file};
+pub use left::clear_run;
 pub use manual::Page;
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
-pub use output::{OutputError, OutputFolder, final_names, is_same, refuse_name_of_file};
+pub use output::{
+    OutputError, OutputFolder, final_names, is_own, is_same, place_below, refuse_name_of_file,
+    rename,
+};
 pub use record::{Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use session::{Logbook, Session};

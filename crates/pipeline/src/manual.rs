@@ -17,6 +17,8 @@ pub enum Page {
     Kurtosis,
     /// Whether a series is good.
     Quality,
+    /// One subject from one file.
+    Run,
     /// Ball and sticks.
     Sticks,
     /// Phase, fields and susceptibility.
@@ -31,13 +33,14 @@ pub enum Page {
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Bids,
         Self::Connectomes,
         Self::Densities,
         Self::Install,
         Self::Kurtosis,
         Self::Quality,
+        Self::Run,
         Self::Sticks,
         Self::Susceptibility,
         Self::Tracking,
@@ -54,6 +57,7 @@ impl Page {
             Self::Install => "install",
             Self::Kurtosis => "kurtosis",
             Self::Quality => "quality",
+            Self::Run => "run",
             Self::Sticks => "sticks",
             Self::Susceptibility => "susceptibility",
             Self::Tracking => "tracking",

@@ -22,6 +22,15 @@ pub struct OutputEntry {
     pub xxh3_128: String,
 }
 
+impl OutputEntry {
+    /// True where the file is in the folder of its record as it was written, or a link leads to such a file.
+    pub fn is_whole_in(&self, folder: &Path) -> bool {
+        let path = folder.join(&self.file);
+        path.metadata().is_ok_and(|found| found.len() == self.bytes)
+            && hash_file(&path).is_ok_and(|(_, hash)| hash == self.xxh3_128)
+    }
+}
+
 /// What one step of a stage took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepEntry {
@@ -130,13 +139,16 @@ impl RunRecord {
         }
     }
 
+    /// What it lists, by names from the folder above `folder`, which is its own.
+    pub(crate) fn outputs_below(&self, folder: &str) -> impl Iterator<Item = OutputEntry> {
+        self.outputs.iter().map(move |output| OutputEntry {
+            file: format!("{folder}/{}", output.file),
+            ..output.clone()
+        })
+    }
+
     /// True where every file that this record lists is still beside it, as it was written.
     pub fn is_complete_in(&self, folder: &Path) -> bool {
-        let is_there = |output: &OutputEntry| {
-            let path = folder.join(&output.file);
-            path.metadata().is_ok_and(|found| found.len() == output.bytes)
-                && hash_file(&path).is_ok_and(|(_, hash)| hash == output.xxh3_128)
-        };
-        self.outputs.iter().all(is_there)
+        self.outputs.iter().all(|output| output.is_whole_in(folder))
     }
 }

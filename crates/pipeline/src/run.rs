@@ -1,6 +1,7 @@
 //! A subject from series to report: which stages, with which parameters.
 
 mod needs;
+mod plan;
 mod preset;
 
 use std::collections::BTreeMap;
@@ -11,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::options::{
-    OptionError, Options, Place, Resolve as _, Values, in_run, paths_beside, usual,
+    OptionError, Options, Place, Resolve as _, Values, in_run, in_words, paths_beside, usual,
 };
 use crate::stages::accuracy::Compare;
 use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
 use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fits::fit_maps::InRun;
-use crate::stages::fits::fod::tells_fibres_apart;
 use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
 use crate::stages::fod_field::FodField;
 use crate::stages::gradients::{CheckGradients, FixGradients};
@@ -36,6 +36,7 @@ use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
 
+use self::plan::Plan;
 pub use self::preset::Preset;
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
@@ -144,10 +145,12 @@ impl Choice for System {
     ];
 }
 
-/// What is asked for.
+/// What is asked for, and what of it is not made.
+#[derive(Default)]
 struct Asked {
     systems: Vec<System>,
     fits: Vec<&'static dyn Fit>,
+    plan: Plan,
 }
 
 /// What the page can be told.
@@ -248,7 +251,7 @@ impl RunConfig {
         // Read as a whole first, which says where in the file a mistake is.
         toml::from_str::<Self>(&text).map_err(unusable)?;
         let mut table = Table::try_from(Self::default())?;
-        merge(&mut table, toml::from_str(&text).map_err(unusable)?);
+        merge(&mut table, with_words(toml::from_str(&text).map_err(unusable)?));
         let mut config: Self = table.try_into().map_err(unusable)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for path in config.input.paths_mut() {
@@ -276,7 +279,7 @@ impl RunConfig {
                 setting: setting.clone(),
                 source: Box::new(source),
             };
-            let change = parse_setting(setting).map_err(unusable)?;
+            let change = with_words(parse_setting(setting).map_err(unusable)?);
             let mut table = Table::try_from(&self)?;
             merge(&mut table, change);
             self = table.try_into().map_err(unusable)?;
@@ -340,13 +343,19 @@ impl RunConfig {
 
     /// What is to be done with a series of these gradients.
     fn asked(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
-        let names = match (&self.run.fits, self.run.preset) {
+        let mut asked = match (&self.run.fits, self.run.preset) {
             (Some(_), Some(_)) => return Err(ConfigError::Twice),
-            (Some(names), None) => names,
-            (None, Some(Named(preset))) => return preset.asked(self, gradients),
-            (None, None) => return self.usual(gradients),
+            (Some(names), None) => self.by_name(names)?,
+            (None, Some(Named(preset))) => preset.asked(self, gradients)?,
+            (None, None) => self.usual(gradients)?,
         };
-        let mut asked = Asked { systems: Vec::new(), fits: Vec::new() };
+        asked.limit_densities(self, gradients, self.run.fits.is_some())?;
+        Ok(asked)
+    }
+
+    /// What has these names.
+    fn by_name(&self, names: &[String]) -> Result<Asked, ConfigError> {
+        let mut asked = Asked::default();
         for name in names {
             match (System::from_name(name), fit_named(name)) {
                 (Some(system), _) => asked.systems.push(system),
@@ -388,20 +397,14 @@ impl RunConfig {
 
     /// What is done with a series of these gradients where nothing is said.
     fn usual(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
-        // With fewer directions crossings cannot be told from noise.
-        let crossings = tells_fibres_apart(gradients);
         let systems = System::CHOICES.iter().map(|(system, ..)| *system);
-        let systems = systems.filter(|system| crossings && *system != System::Sift2).collect();
-        let mut fits = Vec::new();
-        for &fit in FITS {
-            // Each volume has one b and direction in these.
-            let is_usual = fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
-            if is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
-                fits.push(fit);
-            }
+        let systems = systems.filter(|system| *system != System::Sift2).collect();
+        let mut asked = Asked { systems, ..Asked::default() };
+        for &fit in FITS.iter().filter(|fit| fit.in_run() == InRun::WhereSupported) {
+            asked.add_fit(fit, self, gradients)?;
         }
-        fits.extend(self.by_table());
-        Ok(Asked { systems, fits })
+        asked.fits.extend(self.by_table());
+        Ok(asked)
     }
 
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -409,13 +412,18 @@ impl RunConfig {
     ///
     /// # Errors
     /// [`ConfigError::NoSeries`], or where there is no gradient table.
-    pub fn stages(self, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
+    pub fn stages(mut self, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
         let name = self.input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
         let name = name.to_string_lossy().into_owned();
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
-        let Asked { systems, fits } = self.asked(&gradients)?;
+        let Asked { systems, fits, mut plan } = self.asked(&gradients)?;
         check_order(&systems)?;
+        let given = self.tables.clone();
+        if let Some(degree) = plan.lower_degree() {
+            let table = self.tables.entry(FOD.name().to_owned()).or_default();
+            table.insert("order".to_owned(), degree.into());
+        }
         let entities = bids_entities(&self.input.dwi);
         let tensor = self.fit(DTI, &entities)?;
         let density = self.fit(FOD, &entities)?;
@@ -430,7 +438,9 @@ impl RunConfig {
             }
         }
         // Before the first one begins.
-        for fit in std::iter::once(&tensor).chain(&others) {
+        let has_peaks = systems.contains(&System::Peaks);
+        let density_of_peaks = has_peaks.then_some(&density);
+        for fit in std::iter::once(&tensor).chain(density_of_peaks).chain(&others) {
             fit.supports(&gradients).map_err(ConfigError::Fit)?;
         }
         let susceptibility = match self.tables.contains_key("gre") {
@@ -444,7 +454,8 @@ impl RunConfig {
         };
         let peaks: PeaksParameters = self.options("peaks")?;
         let mut track = self.track()?;
-        let connectome: Option<ConnectomeOptions> = match self.tables.contains_key("connectome") {
+        let is_counted = self.tables.contains_key("connectome") && !plan.leaves_out("connectome");
+        let connectome: Option<ConnectomeOptions> = match is_counted {
             true => Some(self.options("connectome")?),
             false => None,
         };
@@ -464,7 +475,7 @@ impl RunConfig {
             Box::new(CheckGradients { axes }),
             Box::new(JudgeQuality { options: quality }),
         ]);
-        if systems.contains(&System::Peaks) {
+        if has_peaks {
             stages.extend(fibre_stages(density, peaks, maps, &entities));
         }
         if systems.contains(&System::Sticks) {
@@ -490,6 +501,10 @@ impl RunConfig {
         stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
         stages.extend(susceptibility.into_iter().flatten());
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
+        plan.compare(&given, &stages);
+        // What cannot be loaded leaves nothing, not even a plan.
+        let after_load = plan.stage(stages[0].inputs());
+        stages.splice(1..1, after_load);
         Ok(stages)
     }
 }
@@ -553,7 +568,7 @@ fn susceptibility_stages(
 fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     let SticksInRun { sampling: parameters, within: Named(within) } = options;
     parameters.options().map_err(options_of("sticks"))?;
-    let keep = Some(root.join("sticks").join(OutputFolder::KEPT));
+    let keep = Some(OutputFolder::kept(&root.join("sticks"), "sticks"));
     let (extension, resume) = ("nii.gz", Resume::WhereSame);
     Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }
@@ -645,6 +660,13 @@ fn parse_setting(setting: &str) -> Result<Table, toml::de::Error> {
         }
         _ => Err(error),
     })
+}
+
+/// The same, with words for the numbers that JSON does not have.
+fn with_words(mut table: Table) -> Table {
+    let stages = table.iter_mut().filter(|(name, _)| *name != "input");
+    stages.for_each(|(_, table)| in_words(table));
+    table
 }
 
 fn merge(table: &mut Table, change: Table) {

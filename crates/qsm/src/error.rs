@@ -46,7 +46,7 @@ pub enum QsmError {
         count: usize,
     },
     /// Weights that are none.
-    #[error("{count} of the weights are below 0, beyond 1e9 or not finite")]
+    #[error("{count} of the weights are below 0 or not finite, or beyond 1e9")]
     Weights {
         /// How many.
         count: usize,

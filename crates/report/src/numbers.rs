@@ -35,6 +35,9 @@ impl Ticks {
             .unwrap_or(power);
         let exponent = if (0.02..1e4).contains(&largest) {
             0
+        } else if largest < 1.0 {
+            // Diffusivities from 1e-4 on are thousandths.
+            3 * ((10.0 * largest).log10() / 3.0).floor() as i32
         } else {
             3 * (largest.log10() / 3.0).floor() as i32
         };
@@ -133,6 +136,9 @@ mod tests {
         assert_eq!(texts, ["0.5", "1.0", "1.5", "2.0", "2.5"]);
         assert_eq!(exponent, -3);
         assert_eq!(with_unit("MD", "mm²/s", exponent), "MD (10⁻³ mm²/s)");
+        // Below a thousandth too, so that strips beside each other have one unit.
+        assert_eq!(labels(0.000_69, 0.000_93).1, -3);
+        assert_eq!(labels(0.0, 0.000_05).1, -6);
     }
 
     #[test]

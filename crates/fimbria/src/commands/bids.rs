@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_bids::{
-    BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group,
+    BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group, theirs,
 };
 use fimbria_compute::Progress as _;
 use fimbria_pipeline::options::{Described as _, Takes};
@@ -80,7 +80,7 @@ pub(crate) struct Bids {
     #[arg(long)]
     fix_gradients: bool,
 
-    /// Make finished sessions again
+    /// Make finished sessions again, and replace what is in the way of pages and tables
     #[arg(short, long, help_heading = "Output")]
     force: bool,
 
@@ -89,11 +89,12 @@ pub(crate) struct Bids {
     #[arg(value_parser = choice::<ReportLevel>())]
     report_output_level: Named<ReportLevel>,
 
-    /// Print a hash of every file of finished sessions, and one of all: what two sites compare
+    /// Print a hash of every file of finished sessions as it is there, and one of all: what two sites compare
     #[arg(long, help_heading = "Output")]
     digest: bool,
 
-    /// Folder where sessions are worked on; what an interruption leaves there is gone on from
+    /// Folder where sessions are worked on, each in one of its name that is made there; what an interruption
+    /// leaves in it is gone on from. It neither is, holds nor lies in IN, OUT or another data set
     #[arg(short, long, value_name = "FOLDER", help_heading = "Machine")]
     #[arg(usually = "OUT/.fimbria/work", alias = "work_dir")]
     #[arg(takes = Takes::FOLDER)]
@@ -163,23 +164,27 @@ const WRITES: &[Written] = &[
 const HELP: &str = "\
 Input:
   Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
-  spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask,
-  graddev, and for the group's table confounds and image_qc; labels (dseg, called what dseg.tsv
-  says), tissues that say where streamlines through densities may end (5tt, hsvs, aparcaseg, aseg,
-  synthseg) and a gradient-echo scan (part-phase, part-mag in anat or swi) where they lie in the
-  space of the series; labels and tissues of the data sets of --datasets too. All are only read.
+  spaces that of ACPC; no phase, and none without a weighted volume beside another. With each are
+  taken bval and bvec (beside it or above), desc-brain_mask, graddev, and for the group's table
+  confounds and image_qc; labels (dseg, called what dseg.tsv says), tissues that say where
+  streamlines through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo
+  scan (part-phase, part-mag in anat or swi) where they lie in the space of the series; labels and
+  tissues of the data sets of --datasets too. All are only read.
   Options of BIDS apps may have underscores: --participant_label.
 
 What is done:
   Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does
-  not support; --config FILE has tables for stages, and says by [run] fits what is done.
+  not carry, and a warning says so; --config FILE has tables for stages, and says by [run] fits what
+  is done.
 
 Several at once:
   With --mem as many sessions are worked on beside each other as there are threads and memory for,
   by what their headers say that each takes; without it, and with devices, one after the other. Any
   number of processes may work on one OUT: each takes a session that nobody else works on, and what
   a killed one had is free again. One that is finished, with the same inputs and parameters, is
-  kept. A session that fails is named at the end with its reason, the others go on, and the exit
+  kept; what another preset adds is added to it. What was made with other options is refused
+  without --force, as is what somebody else has put there; what was made of other inputs is made
+  anew. A session that fails is named at the end with its reason, the others go on, and the exit
   code is 1.
 
 Outputs in OUT:
@@ -253,17 +258,28 @@ impl Bids {
                 summary(all.run(machine)?, console)
             }
             Level::Group => {
-                let made = group(&data_set, &out)?;
+                let made = group(&data_set, &out, force)?;
                 console.note(&format!("{} series in {}", made.series, made.page.display()));
                 if !made.missing.is_empty() {
                     let warning = format!("not finished: {}", made.missing.join(", "));
                     console.warn(&Page::Bids.behind(warning));
                 }
+                for name in made.theirs {
+                    console.warn(&Page::Bids.behind(theirs(name)));
+                }
+                for doubt in &made.doubts {
+                    console.warn(&Page::Bids.behind(doubt));
+                }
                 Ok(())
             }
         };
         if is_digested {
-            console.print(&digest(&out)?)?;
+            let digest = digest(&out)?;
+            console.print(&digest.text)?;
+            for file in digest.changed {
+                let warning = format!("{file} is not as its record says that it was written");
+                console.warn(&Page::Bids.behind(warning));
+            }
         }
         done
     }

@@ -50,7 +50,7 @@ pub(crate) fn run_kept(
         let overwrite = existing != Existing::Refuse;
         OutputFolder::create(path, planned, overwrite, console.unfinished())
     };
-    let kept = path.join(OutputFolder::KEPT);
+    let kept = OutputFolder::kept(path, name);
     run_together(name, stages, world, &folder, Some(&kept), threads, devices, console)
 }
 

@@ -65,6 +65,8 @@ static WRITES: LazyLock<Vec<Written>> =
     LazyLock::new(|| [BEFORE_FITS, FOLDERS_OF_FITS, AFTER_FITS].concat());
 
 const BEFORE_FITS: &[Written] = &[
+    Written::folder("plan/", "plan.json: what was asked for and is not made, and why")
+        .only("where there is such"),
     Written::folder(
         "load/",
         "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
@@ -111,7 +113,9 @@ const AFTER_FITS: &[Written] = &[
 const HELP: &str = "\
 Outputs:
 {outputs}
-  What the gradient table does not support is left out, unless the configuration asks for it.
+  What the gradient table does not carry is left out, and a warning says so; what run.fits names is
+  refused. Densities are of degree 8, of degree 4 where no shell has 28 directions, and left out
+  where none has 15, unless [fod] order says otherwise.
 
 Units:
   b in s/mm², diffusivities in mm²/s.

@@ -79,7 +79,7 @@ impl Sticks {
         let Self { dwi, parameters, subject, output, threads, devices } = self;
         parameters.options().map_err(Failure::usage)?;
         let (folder, _, resumes) = output.split();
-        let keep = Some(folder.join(OutputFolder::KEPT));
+        let keep = Some(OutputFolder::kept(folder, "sticks"));
         let resume = if resumes { Resume::Yes } else { Resume::No };
         let sticks =
             SticksStage { parameters, within: Within::Mask, extension: "nii.gz", keep, resume };

@@ -28,6 +28,20 @@ pub(crate) fn commands(folder: &Folder) -> Vec<String> {
     found
 }
 
+/// Help is a result, as all that goes to standard output.
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_one_error() {
+    let folder = Folder::new();
+    for line in ["--help", "run --help", "--version", "help fit dti"] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let ran = folder.command(line).stdout(full).output().unwrap();
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{line}: {said}");
+        assert_eq!(said.matches("error: cannot print the result").count(), 1, "{line}: {said}");
+    }
+}
+
 #[test]
 fn every_command_names_its_outputs_and_those_that_write_units_and_order() {
     let folder = Folder::new();

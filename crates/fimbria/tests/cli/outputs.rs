@@ -95,6 +95,14 @@ fn long_and_foreign_names_are_written_or_refused_in_one_sentence() {
     let ran = Ran::of(&command.arg(OsStr::from_bytes(b"a\xff.mif")).output().unwrap());
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("a name is UTF-8"), "{}", ran.stderr);
+    // So do those of inputs, which the record shows as it can.
+    let line = "fit dti dwi.nii --bvec-frame scanner --maps FA -o of_foreign --mask";
+    let mut command = folder.command(line);
+    std::fs::copy(folder.join("mask.nii"), folder.path().join(OsStr::from_bytes(b"m\xff.nii")))
+        .unwrap();
+    let ran = Ran::of(&command.arg(OsStr::from_bytes(b"m\xff.nii")).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(folder.json("of_foreign/run.json")["outputs"].as_array().unwrap().len(), 2);
     // Folders take any name.
     let mut command = folder.command(&format!("{FIT} --maps FA -o"));
     let ran = Ran::of(&command.arg(OsStr::from_bytes(b"maps\xff")).output().unwrap());

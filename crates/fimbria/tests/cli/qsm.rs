@@ -183,7 +183,7 @@ fn bad_input_is_one_clear_error() {
 /// Starts the command of `line` that writes to `out`, and waits until it has left a checkpoint.
 pub(crate) fn started(folder: &Folder, line: &str, out: &str) -> Child {
     let line = format!("{line} --checkpoint 0 -o {out}");
-    folder.started(&line, &format!("{out}/.resume/iteration"), Duration::from_secs(20))
+    folder.started(&line, &format!("{out}/.resume/qsm/iteration"), Duration::from_secs(20))
 }
 
 /// Kills the command of `line` that writes to `out` once it has left a checkpoint.

@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::util::{Folder, five_tissues};
 
-const RUN: &str = "run dwi.nii --mask mask.nii --bvec-frame scanner";
+const RUN: &str = "run dwi.nii --mask mask.nii --bvec-frame scanner --set run.fits=[]";
 
 #[test]
 fn flags_and_a_file_give_the_same_maps() {
     let folder = Folder::with_subject();
     folder.done(&format!("{RUN} -o flags --set dti.method=ols"));
     let config = "[input]\ndwi = \"dwi.nii\"\nmask = \"mask.nii\"\nbvec_frame = \"scanner\"\n\
-                  [dti]\nmethod = \"ols\"\n";
+                  [run]\nfits = []\n[dti]\nmethod = \"ols\"\n";
     fs::write(folder.join("subject.toml"), config).unwrap();
     folder.done("run --config subject.toml -o file");
     let fa = |out: &str| fs::read(folder.join(&format!("{out}/dti/FA.nii.gz"))).unwrap();

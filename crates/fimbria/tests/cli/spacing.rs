@@ -56,7 +56,7 @@ fn every_map_of_susceptibility_is_alike_of_axes_that_differ_in_the_sixth_digit()
             let files = format!("{off}field.nii --mask {off}mask.nii {given}");
             folder.done(&format!("qsm {files} --method {method} -o {off}{method}"));
         };
-        ["", "off-"].map(map);
+        ["", "off-"].into_iter().for_each(map);
         let maps = [format!("{method}/chi.nii.gz"), format!("off-{method}/chi.nii.gz")];
         let off = apart(&folder, [&maps[0], &maps[1]]);
         // An iteration may end one earlier, and a frequency cross a threshold.
@@ -74,12 +74,13 @@ fn every_local_field_is_alike_of_axes_that_differ_in_the_sixth_digit() {
             let options = format!("--te 5,12,20 --b0 3 --background {background}");
             folder.done(&format!("field {files} {options} -o {off}{background}"));
         };
-        ["", "off-"].map(map);
+        ["", "off-"].into_iter().for_each(map);
         for name in ["total_field", "local_field", "mask", "quality", "weights", "r2star"] {
             let maps = [background.clone(), format!("off-{background}")];
             let maps = maps.map(|folder| format!("{folder}/{name}.nii.gz"));
             let off = apart(&folder, [&maps[0], &maps[1]]);
-            assert!(off < 1e-3, "{background} {name}: {off}");
+            // PDF may end an iteration earlier, where it fits less of what is smooth.
+            assert!(off < 1e-2, "{background} {name}: {off}");
         }
     }
 }

@@ -92,11 +92,11 @@ fn the_same_seed_gives_the_same_samples_for_any_number_of_threads() {
 #[test]
 fn finished_chunks_of_another_sampling_are_refused_and_stay_until_it_is_begun_anew() {
     let folder = Folder::with_subject();
-    let chunks = folder.join("out/.resume");
+    let chunks = folder.join("out/.resume/sticks");
     // What an interrupted run leaves, with a fingerprint that no run has.
     std::fs::create_dir_all(&chunks).unwrap();
     std::fs::write(chunks.join("sampling"), b"fbkept\0\x02another sampling").unwrap();
-    std::fs::write(chunks.join("chunk-0"), vec![7; 100]).unwrap();
+    std::fs::write(chunks.join("chunk-0"), b"fbkept\0\x02a chunk").unwrap();
     let said = folder.failed(&format!("{SHORT} --resume -o out"));
     assert!(said.contains("was left by work on other inputs"), "{said}");
     assert!(chunks.join("chunk-0").exists());
@@ -137,7 +137,7 @@ fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
                 --sample-every 10 --device cpu";
     folder.done(&format!("{line} -o whole"));
     for (out, signal) in [("killed", libc::SIGKILL), ("stopped", libc::SIGINT)] {
-        let (line, chunk) = (format!("{line} -o {out}"), format!("{out}/.resume/chunk-0"));
+        let (line, chunk) = (format!("{line} -o {out}"), format!("{out}/.resume/sticks/chunk-0"));
         let child = folder.started(&line, &chunk, Duration::from_secs(60));
         // SAFETY: a signal to a child that has not been waited for yet.
         unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };

@@ -30,6 +30,31 @@ impl GradientTable {
     /// b-values further apart than this, in s/mm², belong to different shells.
     pub const SHELL_GAP: f64 = 80.0;
 
+    /// Directions whose axes differ by less (|cos| above) are one direction.
+    const SAME_DIRECTION_COS: f64 = 0.999;
+
+    /// Distinct axes among the directions of these volumes, those without weighting aside.
+    pub fn distinct_directions(&self, volumes: impl IntoIterator<Item = usize>) -> usize {
+        let mut seen: Vec<[f64; 3]> = Vec::new();
+        for volume in volumes.into_iter().filter(|&volume| !self.is_b0(volume)) {
+            let [x, y, z] = self.dirs_ras[volume];
+            let length = (x * x + y * y + z * z).sqrt();
+            let [x, y, z] = [x, y, z].map(|part| part / length);
+            let is_same =
+                |s: &[f64; 3]| (s[0] * x + s[1] * y + s[2] * z).abs() > Self::SAME_DIRECTION_COS;
+            if length > 0.0 && !seen.iter().any(is_same) {
+                seen.push([x, y, z]);
+            }
+        }
+        seen.len()
+    }
+
+    /// The most distinct directions that one shell has.
+    pub fn most_directions_of_a_shell(&self) -> usize {
+        let of_shell = |shell: &Shell| self.distinct_directions(shell.volumes.iter().copied());
+        self.shells().iter().map(of_shell).max().unwrap_or(0)
+    }
+
     /// The shells, ascending in b: first the unweighted volumes (b at or below the b0 threshold),
     /// where there are any; then every run of sorted b-values without a gap above
     /// [`SHELL_GAP`](Self::SHELL_GAP). Scanners spread one nominal b over some tens of s/mm², and

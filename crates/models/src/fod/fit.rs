@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::device::OnDevice;
 use super::shells::Shelled;
-use super::{Deconvolution, FodError, FodOptions, Responses, estimate};
+use super::{Deconvolution, FodError, FodOptions, Responses, Tissues, estimate};
 use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
@@ -57,6 +57,18 @@ pub fn maps(order: usize, tissues: usize) -> Vec<MapSpec> {
     ]
 }
 
+/// Whether a gradient table carries densities of this order.
+///
+/// # Errors
+/// [`FodError`] where it has no shell, or too few directions.
+pub fn check_directions(
+    gradients: &GradientTable,
+    order: usize,
+    tissues: Tissues,
+) -> Result<(), FodError> {
+    Shelled::new(gradients, tissues)?.check(gradients, order)
+}
+
 /// Estimates the responses that `options` leave open and the density of every voxel of `mask`.
 ///
 /// `signals` has one volume per entry of `gradients`. Results have the same bits for any number of
@@ -77,7 +89,7 @@ pub fn fit(
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     signals.grid().check_same(&mask.grid, "the mask")?;
     options.check()?;
-    Shelled::new(gradients, options.tissues)?.check(gradients, options.order)?;
+    check_directions(gradients, options.order, options.tissues)?;
     let responses = estimate::estimate(signals, mask, gradients, options, on, progress)?;
     let deconvolution = Deconvolution::new(gradients, &responses, options)?;
     let job = Job { name: "deconvolving fibre orientations", inputs: signals, mask, progress };

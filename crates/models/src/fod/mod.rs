@@ -44,7 +44,7 @@ mod tests;
 
 pub use deconvolution::Deconvolution;
 pub use error::FodError;
-pub use fit::{FodFit, fit, maps};
+pub use fit::{FodFit, check_directions, fit, maps};
 pub use options::{FodOptions, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

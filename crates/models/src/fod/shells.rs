@@ -1,14 +1,10 @@
 //! The acquisition as the deconvolution sees it: which volumes, on which shells.
 
-use fimbria_compute::dense::vec3::unit;
 use fimbria_image::GradientTable;
 use fimbria_image::gradients::Shell;
 
 use super::{FodError, Tissues};
 use fimbria_tensors::sh::sh_count;
-
-/// Directions whose axes differ by less (|cos| above) are one direction.
-const SAME_DIRECTION_COS: f64 = 0.999;
 
 /// The shells that enter, ascending in b; the first is the unweighted one where `three` tissues
 /// are told apart.
@@ -47,26 +43,10 @@ impl Shelled {
     pub(crate) fn check(&self, gradients: &GradientTable, order: usize) -> Result<(), FodError> {
         let half = (order / 2).next_multiple_of(2);
         let (needed, determined) = (sh_count(half), sh_count(order));
-        let found = self.distinct_directions(gradients, needed);
+        let found = gradients.distinct_directions(self.volumes());
         if found < needed {
             return Err(FodError::Directions { order, needed, found, determined });
         }
         Ok(())
-    }
-
-    /// Distinct axes among the directions of the weighted volumes, counted up to `enough`.
-    fn distinct_directions(&self, gradients: &GradientTable, enough: usize) -> usize {
-        let mut seen: Vec<[f64; 3]> = Vec::new();
-        for volume in self.volumes().filter(|&v| !gradients.is_b0(v)) {
-            let Some(d) = unit(gradients.dirs_ras[volume]) else { continue };
-            let same = |s: &[f64; 3]| (s[0] * d[0] + s[1] * d[1] + s[2] * d[2]).abs();
-            if !seen.iter().any(|s| same(s) > SAME_DIRECTION_COS) {
-                seen.push(d);
-            }
-            if seen.len() == enough {
-                break;
-            }
-        }
-        seen.len()
     }
 }

@@ -187,8 +187,13 @@ pub fn contrast(series: &SeriesQuality) -> Verdict {
     let above = pairs.iter().filter(|is_above| **is_above).count() as f64 / pairs.len() as f64;
     let level = falling(ratio, [1.10, 1.05]).max(falling(above, [0.9, 0.75]));
     let says = match level {
-        Level::Good => "volumes of near directions have more in common than perpendicular ones",
-        _ => "directions make little difference: do they belong to these volumes?",
+        Level::Good => {
+            "volumes of near directions have more in common than perpendicular ones".to_owned()
+        }
+        _ => format!(
+            "nearest directions are above perpendicular ones in {:.0} % of the volumes: do they belong to these?",
+            100.0 * above
+        ),
     };
     verdict(NAME, level, format!("{ratio:.2}"), RULE, says)
 }
@@ -324,7 +329,7 @@ pub fn moved_by_confounds(framewise_mm: &[f64]) -> Verdict {
             Level::Unknown,
             "",
             RULE,
-            "the confounds have no framewise displacement",
+            "no framewise displacement of this series is known",
         );
     }
     let mean = known.iter().sum::<f64>() / known.len() as f64;
@@ -364,9 +369,9 @@ pub fn residuals(series: &SeriesQuality) -> Verdict {
     )
 }
 
-/// Whether voxels could be fitted. What fails it: samples that are zero or no numbers.
+/// Whether voxels could be fitted, and to what was measured. What fails it: samples that are zero or no numbers.
 pub fn status(fit: &Fitted, mask: &Mask) -> Verdict {
-    const NAME: &str = "Voxels not fitted";
+    const NAME: &str = "Voxels in doubt";
     const RULE: [&str; 2] = [
         "1 % of the mask or less (doubtful up to 5 %) without a fit, or of samples that are not positive",
         "measured",

@@ -55,6 +55,19 @@ pub enum OptionError {
     Unusable(String),
 }
 
+/// Puts the numbers of a file that JSON does not have (`nan`, `inf`) as the words that a command line has for
+/// them, so that the parser of their option judges these too.
+pub fn in_words(value: &mut toml::Value) {
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => {
+            *value = toml::Value::String(number.to_string());
+        }
+        toml::Value::Array(values) => values.iter_mut().for_each(in_words),
+        toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| in_words(value)),
+        _ => {}
+    }
+}
+
 /// The options with these values, all others being as if nothing was said.
 ///
 /// # Errors

@@ -9,11 +9,13 @@
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use super::disk;
+use super::owned::{is_own, place_below};
 use super::staging::{new, old};
-use super::{OutputFolder, disk};
 use crate::OutputEntry;
+use crate::checkpoint_file::is_checkpoint;
 use crate::unfinished::PREFIX;
 
 /// The file that lists what is being moved, while it is.
@@ -27,29 +29,31 @@ pub(super) struct Commit<'a> {
     pub(super) root: &'a Path,
     /// Their names, the record last.
     pub(super) names: &'a [String],
-    /// What an earlier run has written there.
+    /// What an earlier run has written there, and this one does not keep.
     pub(super) earlier: &'a [OutputEntry],
+    /// The folder in `root` where the work under way kept what it had come to.
+    pub(super) kept: &'a str,
 }
 
 impl Commit<'_> {
-    /// Swaps the whole folder; false where that cannot be, and nothing was done.
-    pub(super) fn swap(&self) -> io::Result<bool> {
+    /// Swaps the whole folder, and says where the earlier one is now; `None` where that cannot be, and
+    /// nothing was done.
+    pub(super) fn swap(&self) -> io::Result<Option<PathBuf>> {
         let root = self.root.canonicalize()?;
         let stands_there = std::env::current_dir().is_ok_and(|here| here.starts_with(&root));
         let (Some(parent), Some(name)) = (root.parent(), root.file_name()) else {
-            return Ok(false);
+            return Ok(None);
         };
-        if stands_there || !self.is_ours(&root)? {
-            return Ok(false);
+        if stands_there || !self.is_ours(&root)? || !disk::take_after(&new(self.place), &root)? {
+            return Ok(None);
         }
-        fs::set_permissions(new(self.place), root.metadata()?.permissions())?;
         let hidden = |what: &str| {
             let (name, process) = (name.to_string_lossy(), std::process::id());
             parent.join(format!(".{name}{PREFIX}-{what}-{process}"))
         };
         let (next, last) = (hidden("new"), hidden("old"));
         if disk::rename(&new(self.place), &next).is_err() {
-            return Ok(false); // the folder above is not ours to write in
+            return Ok(None); // the folder above is not ours to write in
         }
         let swapped = match disk::exchange(&next, &root) {
             Ok(()) => Ok(next.clone()),
@@ -68,40 +72,40 @@ impl Commit<'_> {
         match swapped {
             Ok(replaced) => {
                 let _ = disk::sync(parent);
-                self.clear(&replaced, &root);
-                Ok(true)
+                Ok(Some(replaced))
             }
             Err(_) => {
                 disk::rename(&next, &new(self.place))?;
-                Ok(false)
+                Ok(None)
             }
         }
     }
 
-    /// True where everything in the folder is fimbria's.
+    /// True where everything in the folder is ours.
     fn is_ours(&self, root: &Path) -> io::Result<bool> {
         let mut found = Vec::new();
         list(root, "", &mut found)?;
-        Ok(found.iter().all(|name| self.is_known(name)))
+        Ok(found.iter().all(|name| self.is_known(root, name)))
     }
 
-    /// True for what an earlier run or this one has written, and what work under way keeps.
-    fn is_known(&self, name: &str) -> bool {
+    /// True for what this run has written anew, what an earlier one has written, and what work under way
+    /// kept.
+    fn is_known(&self, root: &Path, name: &str) -> bool {
+        let is_entry = |output: &&OutputEntry| output.file == name;
         let first = name.split('/').next().unwrap_or(name);
-        first == OutputFolder::KEPT
-            || first == PREFIX
-            || name == OutputFolder::RECORD
-            || self.earlier.iter().any(|output| output.file == name)
+        first == PREFIX
             || self.names.iter().any(|own| own == name)
+            || Path::new(name).starts_with(self.kept) && is_checkpoint(&root.join(name))
+            || self.earlier.iter().find(is_entry).is_some_and(|output| is_own(root, output))
     }
 
     /// Takes away the folder that was replaced. What somebody put into it at the last moment goes
     /// where its name now leads.
-    fn clear(&self, replaced: &Path, root: &Path) {
+    pub(super) fn clear(&self, replaced: &Path) {
         let mut found = Vec::new();
         let _ = list(replaced, "", &mut found);
-        for name in found.iter().filter(|name| !self.is_known(name)) {
-            let to = root.join(name);
+        for name in found.iter().filter(|name| !self.is_known(replaced, name)) {
+            let to = self.root.join(name);
             if !to.exists() {
                 let _ = to.parent().map(fs::create_dir_all);
                 let _ = disk::rename(&replaced.join(name), &to);
@@ -157,14 +161,13 @@ impl Commit<'_> {
         Ok(())
     }
 
-    /// Removes what an earlier run has written and this one has not, and what work under way kept,
-    /// so that a folder never mixes two runs.
+    /// Removes what an earlier run has written and this one has not, and is as it was written, so that a
+    /// folder never mixes two runs.
     pub(super) fn remove_left_over(&self, written: &[OutputEntry]) {
-        for OutputEntry { file, .. } in self.earlier {
-            let path = self.root.join(file);
-            let is_written = written.iter().any(|output| output.file == *file);
-            if !is_written && stays_inside(file) && path.is_file() {
-                let _ = disk::remove(&path);
+        let is_left = |entry: &&OutputEntry| written.iter().all(|output| output.file != entry.file);
+        for entry in self.earlier.iter().filter(is_left) {
+            if is_own(self.root, entry) {
+                let _ = disk::remove(&self.root.join(&entry.file));
             }
         }
     }
@@ -176,7 +179,7 @@ pub(super) fn undo(place: &Path, root: &Path) -> io::Result<()> {
     let list = place.join(MOVING);
     let Ok(text) = fs::read_to_string(&list) else { return Ok(()) };
     let (new, old) = (new(place), old(place));
-    let names: Vec<_> = text.lines().filter(|name| stays_inside(name)).collect();
+    let names: Vec<_> = text.lines().filter(|name| place_below(root, name).is_some()).collect();
     if names.last().is_some_and(|record| new.join(record).symlink_metadata().is_err()) {
         return disk::remove(&list); // the record is moved last
     }
@@ -191,7 +194,7 @@ pub(super) fn undo(place: &Path, root: &Path) -> io::Result<()> {
     disk::remove(&list)
 }
 
-/// Every file below a folder, by its name from there, `/` between parts; of our own hidden folders
+/// Every file below a folder, by its name from there, `/` between parts; of folders where outputs are made
 /// only their names.
 fn list(folder: &Path, prefix: &str, found: &mut Vec<String>) -> io::Result<()> {
     let mut entries = fs::read_dir(folder)?.peekable();
@@ -201,8 +204,7 @@ fn list(folder: &Path, prefix: &str, found: &mut Vec<String>) -> io::Result<()> 
     for entry in entries {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let is_hidden = name.starts_with(PREFIX) || name == OutputFolder::KEPT;
-        if entry.file_type()?.is_dir() && !is_hidden {
+        if entry.file_type()?.is_dir() && !name.starts_with(PREFIX) {
             list(&entry.path(), &format!("{name}/"), found)?;
         } else {
             found.push(name);
@@ -222,11 +224,6 @@ pub(super) fn make_folders(root: &Path, name: &str) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// True for a name that leads nowhere else.
-fn stays_inside(name: &str) -> bool {
-    Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// The hidden folders that swaps of killed processes may have left beside `root`. The first list

@@ -2,7 +2,10 @@
 
 mod commit;
 mod disk;
+mod earlier;
+mod error;
 mod name;
+mod owned;
 mod staging;
 #[cfg(test)]
 mod tests;
@@ -10,87 +13,18 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Interrupted;
-
 use self::commit::{Commit, left_beside, make_folders};
-use self::name::NAME_RULE;
+pub use self::disk::rename;
+pub use self::error::OutputError;
 pub use self::name::{final_names, refuse_name_of_file};
+use self::owned::link_on_the_way;
+pub use self::owned::{is_own, place_below};
 use self::staging::StagingFolder;
 pub use self::staging::is_same;
+use crate::checkpoint_file::remove_checkpoints;
 use crate::hashing::hash_file;
 use crate::unfinished::PREFIX;
 use crate::{OutputEntry, RunRecord, Unfinished};
-
-/// Why outputs could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// Files that would be written exist, and overwriting was not asked for.
-    #[error("{} already holds {}", folder.display(), some_of(names))]
-    Exists {
-        /// The folder.
-        folder: PathBuf,
-        /// Names of the files in the way.
-        names: Vec<String>,
-    },
-    /// A folder is to be made where a file is.
-    #[error("{} is a file, and a folder is to be written there", .0.display())]
-    NotAFolder(PathBuf),
-    /// The folder to be made has the name of a file.
-    #[error(
-        "{} is the name of a .{extension} file, and a folder is to be made: leave the extension \
-         away", path.display()
-    )]
-    NameOfFile {
-        /// The name.
-        path: PathBuf,
-        /// The name that a folder may have.
-        stem: String,
-        /// What is too much of it.
-        extension: String,
-    },
-    /// A name that the record beside the file cannot quote, or that leaves it no room.
-    #[error("{} cannot be written: {NAME_RULE}", .0.display())]
-    Name(PathBuf),
-    /// A file is to be written where a folder is.
-    #[error("{} is a folder, and a file is to be written there", .0.display())]
-    NotAFile(PathBuf),
-    /// What is to be replaced is a device, a pipe or a socket.
-    #[error("{} is no regular file: only files and folders are replaced", .0.display())]
-    NotRegular(PathBuf),
-    /// Another process is at work there.
-    #[error("another run is writing to {}: wait for it, or write elsewhere with -o", .0.display())]
-    Busy(PathBuf),
-    /// The caller asked to stop.
-    #[error(transparent)]
-    Interrupted(#[from] Interrupted),
-    /// The system refused.
-    #[error("could not {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-}
-
-impl OutputError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
-}
-
-/// At most six names, then a count.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    let mut text = names[..names.len().min(SHOWN)].join(", ");
-    if names.len() > SHOWN {
-        text += &format!(" and {} more", names.len() - SHOWN);
-    }
-    text
-}
 
 /// A folder being filled, or the place of one file being written.
 ///
@@ -103,6 +37,10 @@ pub struct OutputFolder {
     root: PathBuf,
     record_name: String,
     overwrite: bool,
+    /// Outputs of an earlier run that stay, and are listed with those of this one.
+    staying: Vec<OutputEntry>,
+    /// Outputs of an earlier run that may be replaced without `overwrite`, since they are ours.
+    own: Option<Vec<OutputEntry>>,
     /// Names of the files in the hidden folder, in the order they were begun.
     staged: Vec<String>,
     /// Folders that did not exist before, outermost first.
@@ -115,9 +53,14 @@ impl OutputFolder {
     /// Name of the run record in a folder.
     pub const RECORD: &str = "run.json";
 
-    /// Folder in the folder where interrupted work is kept, for `--resume` to go on from: gone when
-    /// the work is finished.
-    pub const KEPT: &str = ".resume";
+    /// Folder in the folder where interrupted work is kept, of each command or stage in a folder of its name,
+    /// for `--resume` to go on from: gone when the work is finished.
+    const KEPT: &str = ".resume";
+
+    /// Where `task` keeps what it has come to, for `--resume` to go on from.
+    pub fn kept(root: &Path, task: &str) -> PathBuf {
+        root.join(Self::KEPT).join(task)
+    }
 
     /// A folder that will hold the files `planned`, made with its parents where it is missing.
     ///
@@ -136,7 +79,7 @@ impl OutputFolder {
         let [_, replaced] = left_beside(root);
         if let Some(earlier) = replaced.first().filter(|_| !root.exists()) {
             // A process was killed between taking this away and putting its own there.
-            disk::rename(earlier, root).map_err(OutputError::io("bring back", root))?;
+            rename(earlier, root).map_err(OutputError::io("bring back", root))?;
         }
         let hidden = root.join(PREFIX);
         let folder =
@@ -164,12 +107,12 @@ impl OutputFolder {
         overwrite: bool,
         unfinished: &Unfinished,
     ) -> Result<Self, OutputError> {
-        is_replaceable(path)?;
         let name = name::of_file(path)?;
         let root = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        is_replaceable(root, name)?;
         let hidden = root.join(format!("{PREFIX}-{name}"));
         let record = format!("{name}.{}", Self::RECORD);
         Self::open(root, hidden, record, planned, overwrite, unfinished)
@@ -184,12 +127,14 @@ impl OutputFolder {
         unfinished: &Unfinished,
     ) -> Result<Self, OutputError> {
         for name in planned.iter().chain([&record_name]) {
-            is_replaceable(&root.join(name))?;
+            is_replaceable(root, name)?;
         }
         let mut folder = Self {
             root: root.to_owned(),
             record_name,
             overwrite,
+            staying: Vec::new(),
+            own: None,
             staged: Vec::new(),
             made: Vec::new(),
             place: None,
@@ -216,7 +161,10 @@ impl OutputFolder {
             return Ok(());
         }
         let planned = planned.iter().chain([&self.record_name]);
-        let names: Vec<_> = planned.filter(|name| self.root.join(name).exists()).cloned().collect();
+        let names: Vec<_> = planned
+            .filter(|name| self.root.join(name).symlink_metadata().is_ok())
+            .cloned()
+            .collect();
         if names.is_empty() {
             return Ok(());
         }
@@ -264,11 +212,11 @@ impl OutputFolder {
     pub fn stage(&mut self, name: &str) -> Result<PathBuf, OutputError> {
         self.unfinished.check()?;
         let path = self.root.join(name);
-        if !self.overwrite && path.exists() {
+        if !self.overwrite && path.symlink_metadata().is_ok() && !self.is_own(name) {
             let (folder, names) = (self.root.clone(), vec![name.to_owned()]);
             return Err(OutputError::Exists { folder, names });
         }
-        is_replaceable(&path)?;
+        is_replaceable(&self.root, name)?;
         let new = staging::new(self.hidden());
         make_folders(&new, name).map_err(OutputError::io("make a folder for", &path))?;
         self.staged.push(name.to_owned());
@@ -301,17 +249,19 @@ impl OutputFolder {
     /// Moves every staged file to its place, the run record last, and returns the record as written:
     /// with the outputs listed with their hashes, and the time of finishing.
     ///
-    /// Files that the record of an earlier run in this folder lists and that were not written
-    /// again are removed, so that a folder never mixes two runs; what others put there stays.
+    /// Files that the record of an earlier run in this folder lists, that are as it wrote them, and that
+    /// neither were written again nor [stay](Self::keep), are removed, so that a folder never mixes two
+    /// runs; what others put there or changed stays.
     ///
     /// # Errors
     /// [`OutputError::Interrupted`], or where a file cannot be flushed or moved; nothing new is
     /// left then, and nothing earlier is gone.
     pub fn commit(mut self, mut record: RunRecord) -> Result<RunRecord, OutputError> {
         for name in &self.staged {
-            is_replaceable(&self.root.join(name))?;
+            is_replaceable(&self.root, name)?;
         }
         record.outputs.extend(self.entries()?);
+        record.outputs.append(&mut self.staying.clone());
         record.finished = jiff::Timestamp::now();
         let (record_name, text) = (self.record_name.clone(), record.to_json());
         self.write(&record_name, text.as_bytes())?;
@@ -323,22 +273,27 @@ impl OutputFolder {
         let _held = self.unfinished.hold();
         self.unfinished.check()?;
 
-        let earlier = RunRecord::read(&root.join(&record_name)).map(|record| record.outputs);
-        let earlier = earlier.unwrap_or_default();
+        let mut earlier = self.earlier().unwrap_or_default();
+        earlier.retain(|entry| self.staying.iter().all(|staying| staying.file != entry.file));
+        let is_folder = record_name == Self::RECORD && self.staged.len() > 1;
+        let kept = Self::kept(Path::new(""), &record.task).display().to_string();
         let names = &self.staged;
-        let commit = Commit { place: &hidden, root: &root, names, earlier: &earlier };
+        let commit = Commit { place: &hidden, root: &root, names, earlier: &earlier, kept: &kept };
         // From here on a second Ctrl-C takes nothing away.
         self.unfinished.forget(&hidden);
         self.made.iter().for_each(|folder| self.unfinished.forget(folder));
-        let is_folder = record_name == Self::RECORD && names.len() > 1;
-        if is_folder && commit.swap().map_err(failed(&root))? {
-            // What has its name now may be of somebody else, who began there since.
+        let swapped = if is_folder { commit.swap().map_err(failed(&root))? } else { None };
+        if let Some(replaced) = swapped {
+            // What has its name now may be of somebody else, who began there since. An open lock would
+            // keep the folder alive on NFS.
             self.place = None;
+            commit.clear(&replaced);
         } else {
             commit.in_place().map_err(failed(&root))?;
             commit.remove_left_over(&record.outputs);
-            if is_folder && root.join(Self::KEPT).is_dir() {
-                let _ = disk::remove_all(&root.join(Self::KEPT));
+            if is_folder {
+                remove_checkpoints(&root.join(&kept));
+                let _ = disk::remove(&root.join(Self::KEPT));
             }
         }
         self.made.clear();
@@ -374,11 +329,15 @@ impl OutputFolder {
     }
 }
 
-/// Refuses to put a file where something else than a file is.
-fn is_replaceable(path: &Path) -> Result<(), OutputError> {
+/// Refuses to put a file where something else than a file is, or through a link.
+fn is_replaceable(root: &Path, name: &str) -> Result<(), OutputError> {
+    if let Some(link) = link_on_the_way(root, name) {
+        return Err(OutputError::Link(link));
+    }
+    let path = root.join(name);
     match path.metadata() {
-        Ok(there) if there.is_dir() => Err(OutputError::NotAFile(path.to_owned())),
-        Ok(there) if !there.is_file() => Err(OutputError::NotRegular(path.to_owned())),
+        Ok(there) if there.is_dir() => Err(OutputError::NotAFile(path)),
+        Ok(there) if !there.is_file() => Err(OutputError::NotRegular(path)),
         _ => Ok(()),
     }
 }
@@ -387,10 +346,11 @@ impl Drop for OutputFolder {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             // What is to come back does so before its place goes.
-            if commit::undo(&place.path, &self.root).is_ok() {
-                let _ = disk::remove_all(&place.path);
+            let path = place.path.clone();
+            if commit::undo(&path, &self.root).is_ok() {
+                place.remove();
             }
-            self.unfinished.forget(&place.path);
+            self.unfinished.forget(&path);
         }
         for folder in self.made.iter().rev() {
             // One that somebody else has put something into stays.

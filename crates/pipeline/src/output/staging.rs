@@ -1,6 +1,8 @@
 //! The hidden folder in which outputs are made, and what a killed process may have left of one.
 
+use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{OutputError, commit, disk};
@@ -10,26 +12,34 @@ use super::{OutputError, commit, disk};
 pub(super) struct StagingFolder {
     pub(super) path: PathBuf,
     /// Held while the folder is ours; the system lets go of it however the process ends.
-    _lock: File,
+    lock: File,
 }
+
+/// The file in it that is locked.
+const LOCK: &str = "lock";
 
 impl StagingFolder {
     /// The folder `path` for outputs in `root`, empty. What a killed process has left there is
     /// cleared away first, and a commit that it had begun is undone.
     pub(super) fn take(path: PathBuf, root: &Path) -> Result<Self, OutputError> {
         let failed = |path: &Path| OutputError::io("begin to write in", path);
-        let lock_file = path.join("lock");
+        let lock_file = path.join(LOCK);
+        let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
+        let is_empty = || list_of(&path).map(|names| names.is_empty()).map_err(failed(&path));
+        if path.is_symlink() || !is_file(&lock_file) && !is_empty()? {
+            return Err(OutputError::NotOurs(path));
+        }
         // Who ends removes the folder, and with it the lock that another may just have opened.
         for _ in 0..100 {
             match disk::create_folder(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(failed(root)(error));
                 }
                 _ => {}
             }
             let lock = match File::create(&lock_file) {
                 Ok(lock) => lock,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(root)(error)),
             };
             match lock.try_lock() {
@@ -38,7 +48,7 @@ impl StagingFolder {
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
             if is_same(&lock, &lock_file) {
-                let place = Self { path, _lock: lock };
+                let place = Self { path, lock };
                 commit::undo(&place.path, root).map_err(failed(root))?;
                 for left in [place.made(), place.replaced()] {
                     if left.exists() {
@@ -52,6 +62,24 @@ impl StagingFolder {
         Err(OutputError::Busy(root.to_owned()))
     }
 
+    /// Takes the folder away. An open file keeps its folder alive on NFS, so that the lock is let go of
+    /// before: who takes it then has a file of their own there, and the folder stays.
+    pub(super) fn remove(self) {
+        let Self { path, lock } = self;
+        let mut is_empty = true;
+        for name in list_of(&path).unwrap_or_default().iter().filter(|name| *name != LOCK) {
+            let left = path.join(name);
+            let is_folder = left.symlink_metadata().is_ok_and(|found| found.is_dir());
+            let removed = if is_folder { disk::remove_all(&left) } else { disk::remove(&left) };
+            is_empty &= removed.is_ok();
+        }
+        // Without its lock a folder is not known as ours, and only an empty one is taken.
+        if is_empty && disk::remove(&path.join(LOCK)).is_ok() {
+            drop(lock);
+            let _ = disk::remove(&path);
+        }
+    }
+
     /// Where outputs are made.
     pub(super) fn made(&self) -> PathBuf {
         new(&self.path)
@@ -60,6 +88,18 @@ impl StagingFolder {
     /// Where those are kept meanwhile that they replace.
     pub(super) fn replaced(&self) -> PathBuf {
         old(&self.path)
+    }
+}
+
+/// The names in a folder, but those that NFS gives to what is removed and open; none where there is no folder.
+fn list_of(folder: &Path) -> io::Result<Vec<OsString>> {
+    match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => {
+            let names = entries?.map(|entry| entry.map(|entry| entry.file_name()));
+            let is_there = |name: &OsString| !name.to_string_lossy().starts_with(".nfs");
+            names.filter(|name| name.as_ref().map_or(true, is_there)).collect()
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl RunConfig {
     pub fn memory_needed(&self) -> Result<Option<ByteSize>, ConfigError> {
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
-        let Asked { systems, fits } = self.asked(&gradients)?;
+        let Asked { systems, fits, .. } = self.asked(&gradients)?;
         let asks = |system: System| systems.contains(&system);
         if asks(System::Sticks) || asks(System::Life) || self.tables.contains_key("gre") {
             return Ok(None);

@@ -4,7 +4,7 @@ use fimbria_image::GradientTable;
 
 use super::{Asked, ConfigError, RunConfig, System};
 use crate::Choice;
-use crate::stages::fits::{FITS, Fit};
+use crate::stages::fits::FITS;
 
 /// What is done, by one word: what the gradient table does not support of it is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,37 +66,32 @@ impl Preset {
         config: &RunConfig,
         gradients: &GradientTable,
     ) -> Result<Asked, ConfigError> {
-        let systems = match self {
-            Self::Maps | Self::Susceptibility => Vec::new(),
-            Self::Fibres => vec![System::Peaks],
-            Self::Connectome => vec![System::Peaks, System::Track, System::Sift2],
-            Self::Everything => {
-                let mut systems = config.usual(gradients)?.systems;
-                systems.extend(systems.contains(&System::Track).then_some(System::Sift2));
-                systems
-            }
+        let mut asked = match self {
+            Self::Everything => config.usual(gradients)?,
+            _ => Asked::default(),
         };
-        let mut fits = match self {
-            Self::Everything => config.usual(gradients)?.fits,
-            _ => Vec::new(),
-        };
+        asked.systems.extend_from_slice(match self {
+            Self::Maps | Self::Susceptibility => &[],
+            Self::Fibres => &[System::Peaks],
+            Self::Connectome => &[System::Peaks, System::Track, System::Sift2],
+            // Beside those that are usual.
+            Self::Everything => &[System::Sift2],
+        });
         if self == Self::Susceptibility && !config.tables.contains_key("gre") {
             return Err(ConfigError::NoScan);
         }
         if matches!(self, Self::Maps | Self::Connectome | Self::Everything) {
             for &fit in FITS.iter().filter(|fit| fit.in_presets()) {
-                let is_new = fits.iter().all(|other: &&dyn Fit| other.name() != fit.name());
-                let one_table = config.input.grad_dev.is_none();
-                if is_new && one_table && config.fit(fit, "")?.supports(gradients).is_ok() {
-                    fits.push(fit);
+                if !asked.has_met(fit) {
+                    asked.add_fit(fit, config, gradients)?;
                 }
             }
         }
         for fit in config.by_table() {
-            if fits.iter().all(|other| other.name() != fit.name()) {
-                fits.push(fit);
+            if !asked.has_met(fit) {
+                asked.fits.push(fit);
             }
         }
-        Ok(Asked { systems, fits })
+        Ok(asked)
     }
 }

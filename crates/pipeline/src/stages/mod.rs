@@ -3,6 +3,7 @@
 pub mod accuracy;
 pub mod b0;
 pub mod compare;
+mod confounds;
 pub mod connectome;
 pub mod contents;
 pub mod convert;

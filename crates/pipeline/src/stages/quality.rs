@@ -10,11 +10,12 @@ use fimbria_models::{Fitted, noise};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::confounds::framewise;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use crate::options::{Described as _, Takes};
-use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
+use crate::{Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken};
 
 /// The table `[quality]` of a run.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
@@ -85,10 +86,14 @@ impl Stage for JudgeQuality {
         let subject = products.get::<Subject>()?;
         let fit: &Fitted = products.get::<Maps<dti::Parameters>>()?;
         let framewise_mm = match &self.options.confounds {
-            Some(path) => {
-                let text = fimbria_image::read_regular_text(path);
-                framewise(&text.map_err(|error| format!("{}: {error}", path.display()))?)
-            }
+            Some(path) => match framewise(path, subject.dwi.n_volumes()) {
+                Ok(framewise_mm) => framewise_mm,
+                Err(error) => {
+                    let message = format!("the confounds {} are ignored: {error}", path.display());
+                    log.warn(Page::Quality, &message);
+                    Vec::new()
+                }
+            },
             None => Vec::new(),
         };
         let Subject { dwi, gradients, mask, .. } = subject;
@@ -149,28 +154,5 @@ impl Stage for JudgeQuality {
         let text = fimbria_image::read_regular_text(folder.join(FILE))?;
         products.put(serde_json::from_str::<Quality>(&text)?);
         Ok(())
-    }
-}
-
-/// The column framewise_displacement of confounds; the first volume has none.
-fn framewise(text: &str) -> Vec<Option<f64>> {
-    let mut lines = text.lines();
-    let heads: Vec<&str> = lines.next().unwrap_or_default().split('\t').map(str::trim).collect();
-    let Some(column) = heads.iter().position(|head| *head == "framewise_displacement") else {
-        return Vec::new();
-    };
-    let cell = |line: &str| line.split('\t').nth(column)?.trim().parse().ok();
-    lines.map(|line| cell(line).filter(|mm: &f64| mm.is_finite())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn framewise_displacement_is_found_by_its_name() {
-        let text = "trans_x\tframewise_displacement\tx\n0\tn/a\t1\n0.1\t0.25\t1\n";
-        assert_eq!(framewise(text), [None, Some(0.25)]);
-        assert!(framewise("a\tb\n1\t2\n").is_empty());
     }
 }

@@ -125,7 +125,7 @@ impl Evaluate {
         }
         let second = second.map(|second| series.repeated_by(second));
         let (folder, _, resumes) = output.split();
-        let kept = folder.join(OutputFolder::KEPT);
+        let kept = OutputFolder::kept(folder, "life");
         let life = Life {
             files,
             second,

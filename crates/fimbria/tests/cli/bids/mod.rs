@@ -1,6 +1,8 @@
 //! `fimbria bids`.
 
 mod names;
+mod ownership;
+mod series;
 mod several;
 mod standard;
 
@@ -55,8 +57,12 @@ pub(crate) fn data_set(folder: &Folder, series: &[(&str, &str)]) {
         write_image(path("space-ACPC_desc-brain_mask.nii.gz"), &made.mask, &options).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bval"), &made.bvals).unwrap();
         fs::write(path("space-ACPC_desc-preproc_dwi.bvec"), &bvecs).unwrap();
-        fs::write(path("desc-confounds_timeseries.tsv"), "framewise_displacement\nn/a\n0.2\n0.4\n")
-            .unwrap();
+        // A row for each volume; the last one was lost.
+        let moved = ["n/a"].into_iter().chain(["0.2", "0.4"].repeat(10)).chain(["n/a"]);
+        assert_eq!(moved.clone().count(), made.dwi.n_volumes);
+        let confounds =
+            format!("framewise_displacement\n{}\n", moved.collect::<Vec<_>>().join("\n"));
+        fs::write(path("desc-confounds_timeseries.tsv"), confounds).unwrap();
         fs::write(path("space-ACPC_desc-image_qc.tsv"), "file_name\tmean_fd\nx\t0.3\n").unwrap();
     }
 }
@@ -102,12 +108,15 @@ fn every_session_is_made_and_kept_when_it_is_done() {
     let second = folder.done(PARTICIPANT).stderr;
     assert!(second.contains("0 of 4 done, 4 kept from before"), "{second}");
     assert!(contents(&folder.join("out")) == before);
-    // Of other parameters it is another.
-    let third = folder.done(&format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols"));
+    // Of other parameters it is another, which takes nothing away unasked.
+    let other = format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols");
+    let third = folder.failed(&other);
+    let refused =
+        "sub-01 holds results of dti that were made with other options: --force makes them";
+    assert!(third.contains(refused), "{third}");
+    assert!(contents(&folder.join("out")) == before);
+    let third = folder.done(&format!("{other} --force"));
     assert!(third.stderr.contains("1 of 1 done"), "{}", third.stderr);
-    let replaced = "what is there was made with other options or inputs, and is replaced";
-    assert!(third.stderr.contains(replaced), "{}", third.stderr);
-    assert!(!first.contains(replaced) && !second.contains(replaced), "{first}{second}");
     let forced = folder.done(&format!("{PARTICIPANT} --participant-label sub-03 --force"));
     assert!(forced.stderr.contains("1 of 1 done"), "{}", forced.stderr);
 }
@@ -218,7 +227,7 @@ fn a_wrong_gradient_table_is_warned_of_and_mended_where_that_is_asked_for() {
     assert!(page.contains("--fix-gradients applies it"));
     let sidecar = "out/sub-01/dwi/sub-01_space-ACPC_model-tensor_param-fa_dwimap.json";
     assert!(folder.json(sidecar).get("GradientTableMended").is_none());
-    let said = folder.done(&format!("{PARTICIPANT} --fix-gradients")).stderr;
+    let said = folder.done(&format!("{PARTICIPANT} --fix-gradients --force")).stderr;
     assert!(said.contains("1 of 1 done") && said.contains("was mended"), "{said}");
     let change = "x and y swapped, z flipped";
     let record = folder.json("out/sub-01/run.json");
@@ -283,8 +292,11 @@ fn what_old_releases_of_qsiprep_wrote_is_read_too() {
     ] {
         fs::remove_file(at.join(format!("sub-01_{old}"))).unwrap();
         let text = match new {
-            "confounds.tsv" => "framewise_displacement\ttrans_x\nn/a\t0\n0.7\t0\n0.9\t0\n",
-            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n",
+            "confounds.tsv" => {
+                let moved = ["0.7\t0\n0.9\t0\n"; 10].concat();
+                format!("framewise_displacement\ttrans_x\nn/a\t0\n{moved}n/a\t0\n")
+            }
+            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n".to_owned(),
         };
         fs::write(at.join(format!("sub-01_{new}")), text).unwrap();
     }

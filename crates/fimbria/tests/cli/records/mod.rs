@@ -7,6 +7,7 @@ mod files;
 mod fits;
 mod fixtures;
 mod fsl;
+mod ownership;
 mod phantoms;
 mod runs;
 mod susceptibility;
@@ -55,6 +56,35 @@ struct Proof {
     /// What else it takes.
     line: &'static str,
     rows: &'static [&'static [Row]],
+}
+
+impl Proof {
+    /// The whole line that writes to `out`, and the record there.
+    fn line(&self, rest: &str, out: &str) -> (String, String) {
+        let command = self.command;
+        match command {
+            "probtrackx2" => {
+                (format!("{command} --dir={out} --forcedir {rest}"), format!("{out}/run.json"))
+            }
+            "bids" => {
+                let rest = format!("in {out} participant {rest}");
+                (format!("{command} {rest}"), format!("{out}/run.json"))
+            }
+            "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
+            // Of a name with another extension only that is written which is in the line.
+            "convert" | "tract edit" | "tract clean" => {
+                let (extension, rest) = rest.split_once(' ').unwrap();
+                (
+                    format!("{command} -o {out}{extension} {rest}"),
+                    match extension {
+                        "/" => format!("{out}/run.json"),
+                        _ => format!("{out}{extension}.run.json"),
+                    },
+                )
+            }
+            _ => (format!("{command} -o {out} {rest}"), format!("{out}/run.json")),
+        }
+    }
 }
 
 /// Options that say where and how much is worked, told, kept and overwritten: no result depends on them.
@@ -162,40 +192,13 @@ impl Runs<'_> {
         }
     }
 
-    /// The whole line that writes to `out`, and the record there.
-    fn line(&self, rest: &str, out: &str) -> (String, String) {
-        let command = self.proof.command;
-        match command {
-            "probtrackx2" => {
-                (format!("{command} --dir={out} --forcedir {rest}"), format!("{out}/run.json"))
-            }
-            "bids" => {
-                let rest = format!("in {out} participant {rest}");
-                (format!("{command} {rest}"), format!("{out}/run.json"))
-            }
-            "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
-            // Of a name with another extension only that is written which is in the line.
-            "convert" | "tract edit" | "tract clean" => {
-                let (extension, rest) = rest.split_once(' ').unwrap();
-                (
-                    format!("{command} -o {out}{extension} {rest}"),
-                    match extension {
-                        "/" => format!("{out}/run.json"),
-                        _ => format!("{out}{extension}.run.json"),
-                    },
-                )
-            }
-            _ => (format!("{command} -o {out} {rest}"), format!("{out}/run.json")),
-        }
-    }
-
     /// The fingerprint with `rest` after the command; all files that are read must be inputs.
     fn fingerprint(&mut self, rest: &str) -> String {
         if let Some(known) = self.fingerprints.get(rest) {
             return known.clone();
         }
         let out = format!("out{}", self.fingerprints.len());
-        let (line, record) = self.line(rest, &out);
+        let (line, record) = self.proof.line(rest, &out);
         let files = files_in(self.folder.path());
         files.iter().for_each(|file| forget_reading(file));
         self.folder.done(&line);
@@ -317,7 +320,7 @@ fn prove(proof: &Proof) {
             On(line, words) => (line, format!("{line} {words}")),
             Two(line, other) => (line, other.to_owned()),
             Refused(words) => {
-                let (line, _) = runs.line(&format!("{} {words}", proof.line), "refused");
+                let (line, _) = proof.line(&format!("{} {words}", proof.line), "refused");
                 assert_ne!(runs.folder.run(&line).code, Some(0), "`{line}` is not refused");
                 continue;
             }
@@ -334,10 +337,7 @@ fn prove(proof: &Proof) {
     assert!(unsaid.is_empty(), "options of `{}` in no record: {unsaid:?}", proof.command);
 }
 
-/// Every command has its proof.
-#[test]
-fn every_command_that_writes_is_proven() {
-    let folder = Folder::new();
+fn all_proofs() -> Vec<&'static Proof> {
     let proofs = [
         files::PROOFS,
         fits::PROOFS,
@@ -347,7 +347,14 @@ fn every_command_that_writes_is_proven() {
         susceptibility::PROOFS,
         tractography::PROOFS,
     ];
-    let proven: BTreeSet<&str> = proofs.concat().iter().map(|proof| proof.command).collect();
+    proofs.concat()
+}
+
+/// Every command has its proof.
+#[test]
+fn every_command_that_writes_is_proven() {
+    let folder = Folder::new();
+    let proven: BTreeSet<&str> = all_proofs().iter().map(|proof| proof.command).collect();
     // Those made of others, whose stages are proven with these, and those that read no data.
     let of_others = ["demo", "report", "describe"];
     for command in help::commands(&folder) {

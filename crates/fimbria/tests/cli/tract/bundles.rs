@@ -178,6 +178,8 @@ fn a_file_of_bundles_that_is_none_is_one_error() {
         ("[a]\nincluded = 'a.nii'", "bundle a: `included` is none of include, include_any"),
         ("[a]\ninclude = [['a.nii']]", "bundle a: `include` cannot be"),
         ("[a]\nmin_length = -3", "bundle a"),
+        ("[a]\nmin_length = nan", "bundle a"),
+        ("[a]\nmax_length = -inf", "bundle a"),
         ("[a]\nends_in = ['a.nii', 'a.nii', 'a.nii']", "two ends"),
         ("['a/b']\ninclude = 'a.nii'", "`a/b` cannot be the name of a file"),
         ("[a]\ninclude = 'far.nii'", "far.nii"),

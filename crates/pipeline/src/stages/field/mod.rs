@@ -13,7 +13,7 @@ mod readouts;
 mod times;
 mod ways;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted};
@@ -282,16 +282,24 @@ impl Stage for MakeField {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let role = |role: &'static str| move |path: &PathBuf| (role.to_owned(), path.clone());
         let Some(files) = &self.files else { return Vec::new() };
-        let phase = files.phase.iter().flat_map(|path| {
-            let sidecars = sidecars_of(path).into_iter().filter(|sidecar| sidecar.is_file());
-            let sidecars = sidecars.map(|sidecar| ("phase sidecar".to_owned(), sidecar));
-            std::iter::once(("phase".to_owned(), path.clone())).chain(sidecars)
-        });
-        let magnitude = files.magnitude.iter().map(role("magnitude"));
-        let imaginary = files.imaginary.iter().map(role("imaginary"));
-        phase.chain(imaginary).chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
+        let of_times = files.follows_times();
+        let roles = [
+            ("phase", &files.phase, true),
+            ("imaginary", &files.imaginary, of_times),
+            ("magnitude", &files.magnitude, of_times),
+        ];
+        let mut inputs = Vec::new();
+        for (role, paths, is_asked) in roles {
+            for path in paths {
+                inputs.push((role.to_owned(), path.clone()));
+                let sidecars = if is_asked { sidecars_of(path) } else { Vec::new() };
+                let there = sidecars.into_iter().filter(|sidecar| sidecar.is_file());
+                inputs.extend(there.map(|sidecar| (format!("{role} sidecar"), sidecar)));
+            }
+        }
+        inputs.extend(files.mask.iter().map(|mask| ("mask".to_owned(), mask.clone())));
+        inputs
     }
 
     fn parameters(&self) -> Value {

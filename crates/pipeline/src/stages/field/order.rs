@@ -9,10 +9,15 @@ use crate::Logbook;
 use crate::stages::sidecar::said_of;
 
 impl PhaseFiles {
+    /// Whether the sidecars of all images are asked for their order.
+    pub(super) fn follows_times(&self) -> bool {
+        self.te.is_empty() && !self.relative && self.coils.is_none_or(|coils| coils == 1)
+    }
+
     /// The same, images of an echo each in the order of the echo times beside them; as they were given
     /// where --te says the times, or where these are not said of each.
     pub(super) fn in_order_of_time(&self, log: &Logbook<'_>) -> Self {
-        if !self.te.is_empty() || self.relative || self.coils.is_some_and(|coils| coils > 1) {
+        if !self.follows_times() {
             return self.clone();
         }
         let of_phase = order(&self.phase);

@@ -85,14 +85,18 @@ fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
     Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
 }
 
-/// True where a protocol has a shell on which fibres can be told apart.
-pub fn tells_fibres_apart(gradients: &GradientTable) -> bool {
-    /// As many as harmonics of degree 6 have coefficients.
-    const LEAST_DIRECTIONS: usize = 28;
-    let shells = gradients.shells();
-    let weighted = |b: f64| b > gradients.b0_threshold;
-    shells.iter().any(|s| weighted(s.b_s_per_mm2) && s.volumes.len() >= LEAST_DIRECTIONS)
+/// The degree that a run gives densities of so many directions of a shell where none is set: 8 where they
+/// determine degree 6, as the constraint supplies the rest, else 4; `None` where they do not determine that.
+pub fn degree_in_run(directions: usize) -> Option<Degree> {
+    match directions {
+        28.. => Some(Degree(8)),
+        LEAST_DIRECTIONS.. => Some(Degree(4)),
+        _ => None,
+    }
 }
+
+/// As many as harmonics of degree 4 have coefficients.
+pub const LEAST_DIRECTIONS: usize = 15;
 
 impl FitModel for Parameters {
     const STAGE: &'static str = "fod";
@@ -115,6 +119,10 @@ impl FitModel for Parameters {
 
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(self.bmax)
+    }
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        Ok(fod::check_directions(gradients, self.order.0.0, self.tissues.0)?)
     }
 
     fn maps(&self) -> Vec<MapSpec> {

@@ -11,7 +11,11 @@ use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Logbook, Products, StageError};
+use crate::{Logbook, Page, Products, StageError};
+
+/// Directions of a shell whose mean hardly depends on how fibres lie: as many as harmonics of degree 4 have
+/// coefficients.
+const LEAST_DIRECTIONS: usize = 15;
 
 /// The options of a fit of mean-signal kurtosis.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -80,6 +84,15 @@ impl FitModel for Parameters {
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
+        for shell in gradients.shells() {
+            let directions = gradients.distinct_directions(shell.volumes.iter().copied());
+            if !gradients.is_b0(shell.volumes[0]) && directions < LEAST_DIRECTIONS {
+                log.warn(Page::Kurtosis, &format!(
+                    "the shell {shell} has {directions} distinct directions: the mean of fewer than \
+                     {LEAST_DIRECTIONS} depends on how fibres lie to them, and MSK, AWF and MFA do too"
+                ));
+            }
+        }
         Ok(msdki::fit(&**dwi, mask, gradients, &log.session().on, log)?.into())
     }
 }

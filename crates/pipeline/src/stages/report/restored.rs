@@ -74,7 +74,9 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 10] = [
+        let others: [(&str, OfRecord); 11] = [
+            // Its warnings are enough.
+            ("plan", |_| None),
             ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
             ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
             ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),

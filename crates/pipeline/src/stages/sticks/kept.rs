@@ -6,7 +6,7 @@ use std::time::Duration;
 use fimbria_sticks::Keeper;
 
 use super::Resume;
-use crate::checkpoint_file::{CheckpointError, CheckpointFile};
+use crate::checkpoint_file::{CheckpointError, CheckpointFile, remove_checkpoints};
 
 /// Finished chunks in a folder, a file each, with the fingerprint of the sampling and a hash.
 pub(super) struct Kept {
@@ -34,9 +34,7 @@ impl Kept {
             found?;
         }
         if folder.exists() && !(is_same && resume != Resume::No) {
-            let failed =
-                |source| CheckpointError::Io { action: "begin", path: folder.to_owned(), source };
-            std::fs::remove_dir_all(folder).map_err(failed)?;
+            remove_checkpoints(folder);
         }
         whose.write(&[])?;
         Ok(kept)
@@ -44,7 +42,7 @@ impl Kept {
 
     /// Takes the chunks away, and the folder they are in where nothing else is in it.
     pub(super) fn clear(&self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        remove_checkpoints(&self.folder);
         let _ = self.folder.parent().map(std::fs::remove_dir);
     }
 

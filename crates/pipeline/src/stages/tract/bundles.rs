@@ -21,7 +21,7 @@ use super::space::SpaceOptions;
 use super::visited::Visited;
 use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
-use crate::options::{Choice, Described as _, Named, Takes, choice, from_values};
+use crate::options::{Choice, Described as _, Named, Takes, choice, from_values, in_words};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 
 /// What `fimbria tract bundles` writes.
@@ -112,7 +112,8 @@ fn read(path: &Path) -> Result<Vec<(String, RuleOptions)>, TractError> {
         .map_err(|source| TractError::Toml { path: path.to_owned(), source: Box::new(source) })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut bundles = Vec::new();
-    for (name, value) in table {
+    for (name, mut value) in table {
+        in_words(&mut value);
         let path = path.to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 100 || !name.chars().all(is_plain) {
