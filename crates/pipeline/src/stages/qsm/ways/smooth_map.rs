@@ -122,7 +122,7 @@ fn resumable(
     let on = &log.session().on;
     let fingerprint = fingerprint(job);
     let mut file = job.checkpointing.map(|checkpointing| {
-        let path = checkpointing.folder.join(OutputFolder::KEPT).join(CHECKPOINT);
+        let path = OutputFolder::kept(&checkpointing.folder, "qsm").join(CHECKPOINT);
         CheckpointFile::new(&path, fingerprint, checkpointing.every)
     });
     let _guard = file.as_ref().map(|_| log.session().unfinished.hold());
