@@ -455,8 +455,9 @@ def local_field(
     unwrap: Literal["region", "laplacian"] | None = None,
     offset: bool | None = None,
     mask_quality: float | None = None,
-    background: Literal["vsharp", "pdf", "lbv"] | None = None,
+    background: Literal["vsharp", "pdf", "lbv", "resharp"] | None = None,
     radius: float | None = None,
+    strength: float | None = None,
     threads: int = 0,
     progress: Progress = None,
 ) -> Fields:
@@ -507,10 +508,14 @@ def local_field(
     mask_quality : number
         Leave voxels whose phase is less reliable out of the mask, see the map quality [0 to 1]
         [default: none is left out]
-    background : {vsharp, pdf, lbv}
+    background : {vsharp, pdf, lbv, resharp}
         How the background is removed [default: lbv]
     radius : number
-        Largest radius of the spherical means [above 0, mm] [default: 12]
+        Radius of the spherical means, of several the largest [above 0, mm] [default: 12; 6 of
+        resharp]
+    strength : number
+        Weight λ that keeps the local field small, where the background is told from it by least
+        squares [above 0] [default: 1e-4]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     progress : optional
@@ -526,13 +531,14 @@ def local_field(
 
     References
     ----------
-    Dymerska B et al. Magn Reson Med 85, 2294 (2021)                     region
-    Schofield M, Zhu Y. Opt Lett 28, 1194 (2003)                         laplacian
-    Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
-    Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
-    Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
-    Eckstein K et al. Magn Reson Med 79, 2996 (2018)                     coils, smooth_offset
-    Lu W et al. Magn Reson Med 60, 198 (2008)                            bipolar
+    Dymerska B et al. Magn Reson Med 85, 2294 (2021): region
+    Schofield M, Zhu Y. Opt Lett 28, 1194 (2003): laplacian
+    Wu B et al. Magn Reson Med 67, 137 (2012): vsharp
+    Liu T et al. NMR Biomed 24, 1129 (2011): pdf
+    Zhou D et al. NMR Biomed 27, 312 (2014): lbv
+    Sun H, Wilman AH. Magn Reson Med 71, 1151 (2014): resharp
+    Eckstein K et al. Magn Reson Med 79, 2996 (2018): coils, smooth_offset
+    Lu W et al. Magn Reson Med 60, 198 (2008): bipolar
 
     Examples
     --------
@@ -553,7 +559,7 @@ def local_field(
         magnitude=magnitude,
         mask=mask,
         affine=affine,
-        options={"phase_range": phase_range, "te": te, "coils": coils, "smooth_offset": smooth_offset, "bipolar": bipolar, "b0": b0, "relative": relative, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "mask_quality": mask_quality, "background": background, "radius": radius},
+        options={"phase_range": phase_range, "te": te, "coils": coils, "smooth_offset": smooth_offset, "bipolar": bipolar, "b0": b0, "relative": relative, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "mask_quality": mask_quality, "background": background, "radius": radius, "strength": strength},
         threads=threads,
         progress=progress,
     )
@@ -676,20 +682,20 @@ def qsm(
     start : {zero, tikhonov}
         Where the iteration starts [default: zero]
     iterations : integer
-        Iterations at most [from 1 on] [default: 100; 200 of ndi; 50 of each part of ilsqr; 1000
-        of dqsm and tensor]
+        Iterations at most [from 1 on] [default: 100; 1000 of dqsm and tensor; 200 of ndi; 50 of
+        ilsqr]
     tolerance : number
         Stop where the map changes by no more than this part of itself [from 0 on] [default:
-        2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor]
+        2e-3; 1e-6 of dqsm and tensor; 1e-3 of ndi]
     gradient_tolerance : number
         Stop where the gradient is no more than this part of its first [from 0 on] [default:
-        1e-6; 1e-2 of ilsqr]
+        1e-6; 0.01 of ilsqr]
     noise : number
         Stop where the field is explained to this noise (after weights) [above 0, ppm]
     strength : number
-        λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts, |D| below which
-        ilsqr looks for streaks [above 0] [default: 2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01
-        of tikhonov, 0.1 of ilsqr]
+        Weight λ of what is penalised; of methods that treat some frequencies differently the
+        size |D| of the dipole below which they do [above 0] [default: 2e-4; 0.15 of tkd and
+        rts; 0.01 of tikhonov; 1e-3 of ndi; 0.1 of ilsqr]
     zero_mean : flag
         Make the mean over the mask zero
     threads : optional
@@ -709,19 +715,21 @@ def qsm(
 
     References
     ----------
-    Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. "Fast diffusion-guided QSM using GPUs"
-    dqsm
-    Liu C. Magn Reson Med 63, 1471 (2010)                tensor
-    Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
-    Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
-    Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
-    Kames C et al. NeuroImage 167, 276 (2018)            rts
-    Langkammer C et al. NeuroImage 111, 622 (2015)       tgv
-    Liu J et al. NeuroImage 59, 2560 (2012)              medi
-    Liu T et al. Magn Reson Med 69, 467 (2013)           data phase
-    Polak D et al. NMR Biomed 33, e4271 (2020)           ndi
-    Li W et al. NeuroImage 108, 111 (2015)               ilsqr
-    Stewart AW et al. Magn Reson Med 87, 1289 (2022)     two_pass
+    Bilgic B et al. Magn Reson Med 72, 1444 (2014): dtv, tv
+    Milovic C et al. Magn Reson Med 80, 814 (2018): dtv, tv
+    Ng A et al. ISMRM (2013) 2394: dqsm
+    Kaluza OL et al. "Fast diffusion-guided QSM using Graphical Processing Units": dqsm
+    Liu C. Magn Reson Med 63, 1471 (2010): tensor
+    Shmueli K et al. Magn Reson Med 62, 1510 (2009): tkd
+    Kressler B et al. IEEE Trans Med Imaging 29, 273 (2010): tikhonov
+    Kames C et al. NeuroImage 167, 276 (2018): rts
+    Langkammer C et al. NeuroImage 111, 622 (2015): tgv
+    Bredies K et al. SIAM J Imaging Sci 3, 492 (2010): tgv
+    Liu J et al. NeuroImage 59, 2560 (2012): medi
+    Polak D et al. NMR Biomed 33, e4271 (2020): ndi
+    Li W et al. NeuroImage 108, 111 (2015): ilsqr
+    Liu T et al. Magn Reson Med 69, 467 (2013): data phase
+    Stewart AW et al. Magn Reson Med 87, 1289 (2022): two_pass
 
     Examples
     --------

@@ -63,7 +63,8 @@ pub(crate) fn sentence(setting: &str, all: &[(&str, &Settings)]) -> String {
     const NAMED: usize = 3;
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (series, settings) in all {
-        let value = settings.get(setting).map_or("not set", String::as_str);
+        let missing = if setting.contains('.') { "not set" } else { "not made" };
+        let value = settings.get(setting).map_or(missing, String::as_str);
         values.entry(value).or_default().push(series);
     }
     let mut values: Vec<_> = values.into_iter().collect();

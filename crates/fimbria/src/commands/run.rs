@@ -114,8 +114,8 @@ const HELP: &str = "\
 Outputs:
 {outputs}
   What the gradient table does not carry is left out, and a warning says so; what run.fits names is
-  refused. Densities are of degree 8, of degree 4 where no shell has 28 directions, and left out
-  where none has 15, unless [fod] order says otherwise.
+  refused. Densities are of degree 8, of degree 4 where no shell has 28 volumes, and left out
+  where none has 15 directions, unless [fod] order says otherwise.
 
 Units:
   b in s/mm², diffusivities in mm²/s.

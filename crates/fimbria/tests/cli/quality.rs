@@ -88,7 +88,9 @@ fn where_the_data_do_not_tell_nothing_is_mended() {
 #[test]
 fn motion_of_confounds_stands_among_the_verdicts() {
     let folder = with_rings();
-    fs::write(folder.join("c.tsv"), "framewise_displacement\nn/a\n1.5\n0.9\n").unwrap();
+    let bvals = fs::read_to_string(folder.join("turned.bval")).unwrap();
+    let rows = "1.2\n".repeat(bvals.split_whitespace().count() - 1);
+    fs::write(folder.join("c.tsv"), format!("framewise_displacement\nn/a\n{rows}")).unwrap();
     folder.done(&format!("{RUN} --set quality.confounds=c.tsv -o out"));
     assert_eq!(level(&folder, "out", "Motion in the scanner"), "bad");
 }

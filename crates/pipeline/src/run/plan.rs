@@ -149,7 +149,7 @@ impl Asked {
         } else {
             let volumes = parameters.volumes(gradients).map_err(|e| ConfigError::Fit(e.into()))?;
             let directions = volumes.gradients.most_directions_of_a_shell();
-            match degree_in_run(directions) {
+            match degree_in_run(&volumes.gradients) {
                 Some(degree) if degree == parameters.order.0 => return Ok(()),
                 Some(Degree(degree)) => {
                     self.plan.lower_degree = Some(LowerDegree { degree, directions });

@@ -33,10 +33,10 @@ const FIELD: Proof = Proof {
             ("background", Instead("gre/phase.nii --mask gre/mask.nii")),
             ("radius", On("gre/phase.nii --mask gre/mask.nii --background vsharp", "--radius 10")),
             (
-                "lambda",
+                "strength",
                 On(
                     "gre/phase.nii --mask gre/mask.nii --background resharp --radius 10",
-                    "--lambda 0.1",
+                    "--strength 0.1",
                 ),
             ),
             ("phase-range", With("--phase-range -3.1416 3.1416")),

@@ -156,7 +156,7 @@ mod tests {
         let command = FieldParameters::augment_args(Command::new("x"));
         for (way, name, _) in WAYS {
             let values = values_of(&resolved(&json!({ "background": name })));
-            for option in ["radius", "lambda"] {
+            for option in ["radius", "strength"] {
                 assert_eq!(values[option].is_null(), !way.removal.defaults().contains_key(option));
             }
             let options = way.removal.defaults();
@@ -174,7 +174,7 @@ mod tests {
             .map(|(_, name, _)| resolved(&json!({ "background": name })).methods().text)
             .collect();
         texts.push(resolved(&json!({ "background": "vsharp", "radius": 8.0 })).methods().text);
-        texts.push(resolved(&json!({ "background": "resharp", "lambda": 0.5 })).methods().text);
+        texts.push(resolved(&json!({ "background": "resharp", "strength": 0.5 })).methods().text);
         texts.push(resolved(&json!({ "unwrap": "laplacian" })).methods().text);
         texts.push(resolved(&json!({ "offset": true })).methods().text);
         texts.push(resolved(&json!({ "mask_quality": 0.3 })).methods().text);

@@ -58,7 +58,7 @@ pub struct FieldParameters {
 
     /// Weight λ that keeps the local field small, where the background is told from it by least squares
     #[arg(long, value_name = "VALUE", number = above(0.0, ""), by = BACKGROUND)]
-    pub lambda: Option<f64>,
+    pub strength: Option<f64>,
 }
 
 impl Resolve for FieldParameters {

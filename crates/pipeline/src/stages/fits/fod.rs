@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_image::gradients::Shell;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
@@ -85,13 +86,17 @@ fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
     Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
 }
 
-/// The degree that a run gives densities of so many directions of a shell where none is set: 8 where they
-/// determine degree 6, as the constraint supplies the rest, else 4; `None` where they do not determine that.
-pub fn degree_in_run(directions: usize) -> Option<Degree> {
-    match directions {
-        28.. => Some(Degree(8)),
-        LEAST_DIRECTIONS.. => Some(Degree(4)),
-        _ => None,
+/// The degree that a run gives densities where none is set: 8 where a shell has as many volumes as harmonics of
+/// degree 6 have coefficients, since the constraint supplies the rest, else 4; `None` where the directions of no
+/// shell determine that.
+pub fn degree_in_run(gradients: &GradientTable) -> Option<Degree> {
+    let is_weighted = |shell: &Shell| !gradients.is_b0(shell.volumes[0]);
+    let shells = gradients.shells().into_iter().filter(is_weighted);
+    let volumes = shells.map(|shell| shell.volumes.len()).max();
+    match (gradients.most_directions_of_a_shell(), volumes) {
+        (..LEAST_DIRECTIONS, _) => None,
+        (_, Some(28..)) => Some(Degree(8)),
+        _ => Some(Degree(4)),
     }
 }
 
@@ -201,3 +206,36 @@ Method:
         "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One unweighted volume, and so many weighted ones along so many directions.
+    fn table(volumes: usize, directions: usize) -> GradientTable {
+        let direction = |i: usize| {
+            // On a spiral over the half sphere, farther apart than any two that are taken for one.
+            let z = (i as f64 + 0.5) / directions as f64;
+            let (sin, cos) = (2.4 * i as f64).sin_cos();
+            let r = (1.0 - z * z).sqrt();
+            [r * cos, r * sin, z]
+        };
+        let weighted = (0..volumes).map(|volume| direction(volume % directions));
+        GradientTable {
+            b_s_per_mm2: [0.0].into_iter().chain(vec![1000.0; volumes]).collect(),
+            dirs_ras: [[0.0; 3]].into_iter().chain(weighted).collect(),
+            b0_threshold: GradientTable::DEFAULT_B0_THRESHOLD,
+        }
+    }
+
+    #[test]
+    fn a_run_lowers_the_degree_of_densities_by_the_directions_of_a_shell() {
+        let degree = |volumes, directions| {
+            degree_in_run(&table(volumes, directions)).map(|Degree(degree)| degree)
+        };
+        // Scanners have tables of 32 volumes with directions that nearly coincide.
+        assert_eq!([degree(30, 30), degree(32, 27)], [Some(8), Some(8)]);
+        assert_eq!([degree(27, 27), degree(15, 15)], [Some(4), Some(4)]);
+        assert_eq!([degree(14, 14), degree(30, 6)], [None, None]);
+    }
+}

@@ -18,22 +18,22 @@ pub(super) const FACTS: Facts = Facts {
 #[derive(Serialize, Deserialize)]
 struct Options {
     radius: f64,
-    lambda: f64,
+    strength: f64,
 }
 
 impl BackgroundRemoval for Resharp {
     fn defaults(&self) -> Values {
-        let (radius, lambda) = (Background::RESHARP_RADIUS_MM, Background::RESHARP_LAMBDA);
-        values_of(&Options { radius, lambda })
+        let (radius, strength) = (Background::RESHARP_RADIUS_MM, Background::RESHARP_LAMBDA);
+        values_of(&Options { radius, strength })
     }
 
     fn background(&self, options: &Resolved<FieldParameters>) -> Background {
-        let Options { radius: radius_mm, lambda } = options.read();
+        let Options { radius: radius_mm, strength: lambda } = options.read();
         Background::Resharp { radius_mm, lambda }
     }
 
     fn words(&self, options: &Resolved<FieldParameters>) -> String {
-        let Options { radius, lambda } = options.read();
-        format!("spherical means of {radius} mm regularised with λ = {lambda} (RESHARP)")
+        let Options { radius, strength } = options.read();
+        format!("spherical means of {radius} mm regularised with λ = {strength} (RESHARP)")
     }
 }
