@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
 
     /// Whether it was made for these derivatives.
     fn is_ours(&self, folder: &Path) -> bool {
-        let text = fimbria_image::read_regular_text(&folder.join(MARK));
+        let text = fimbria_image::read_regular_text(folder.join(MARK));
         text.ok().zip(self.whose().ok()).is_some_and(|(text, whose)| text == whose)
     }
 
