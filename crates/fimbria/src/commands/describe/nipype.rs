@@ -49,12 +49,13 @@ fn input(command: &Wrapped<'_>, option: &OptionAbout) -> String {
     if let Some(position) = command.position(option) {
         keywords.push(format!("position={position}"));
     }
-    if option.required {
+    let folder = command.folder().filter(|_| option.name == command.written.name);
+    if option.required && folder.is_none() {
         keywords.push("mandatory=True".to_owned());
     }
     keywords.push(format!("desc={}", quoted(&option.full_help())));
     let keywords = keywords.join(", ");
-    if let Some(folder) = command.folder().filter(|_| option.name == command.written.name) {
+    if let Some(folder) = folder {
         return format!("traits.Str(\"{folder}\", usedefault=True, {keywords})");
     }
     let choices: Vec<_> = option.choices.iter().map(|choice| quoted(&choice.name)).collect();

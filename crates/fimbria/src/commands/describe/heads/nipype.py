@@ -24,6 +24,7 @@ CLASSES]
 
 FOUND
 
+
 class _Command(CommandLine):
     """A command of fimbria: `_written` names the option with what it writes, `_files` what that is."""
 

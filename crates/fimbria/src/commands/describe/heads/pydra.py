@@ -15,6 +15,7 @@ CLASSES]
 
 FOUND
 
+
 def _written(option, is_file, names=None, is_many=False):
     """What gives the files of these names that a task wrote, or all that it wrote."""
 
