@@ -35,7 +35,7 @@ pub(in crate::stages) struct Facts {
     pub reference: &'static str,
 }
 
-/// How the background is removed: one of [`WAYS`](super::ways).
+/// How the background is removed: one of `WAYS`.
 #[derive(Clone, Copy)]
 pub struct BackgroundMethod {
     facts: &'static Facts,

@@ -140,7 +140,7 @@ fn measured_error(facts: &Facts) -> Option<String> {
     })
 }
 
-/// How a map is made: one of [`WAYS`](super::ways).
+/// How a map is made: one of `WAYS`.
 #[derive(Clone, Copy)]
 pub struct QsmMethod {
     facts: &'static Facts,

@@ -1,7 +1,7 @@
 //! Susceptibility: the stage that maps it, and the methods there are.
 //!
-//! Each method is a file of [`ways`] that says everything about it but for its mathematics; a new one is that
-//! file and its line in the list. [`options`]: what the command line may say.
+//! Each method is a file of `ways` that says everything about it but for its mathematics; a new one is that
+//! file and its line in the list. `options`: what the command line may say.
 
 mod chi_map;
 mod choices;
