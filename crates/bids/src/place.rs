@@ -112,6 +112,7 @@ impl Participants {
         let (mut made, staying) =
             earlier.map(|earlier| earlier.staying(&replaced, &folder)).unwrap_or_default();
         out.keep(staying);
+        let stays: Vec<_> = made.iter().map(|made| made.series.clone()).collect();
         let mut all_series = Vec::new();
         for (ran, mut entry) in ran.iter().zip(results) {
             let names = ran.names();
@@ -144,14 +145,16 @@ impl Participants {
             entry["name"] = json!(label);
             entry["page"] = json!(page);
             entry[PAGE_HASH] = json!(format!("{:032x}", xxh3_128(&text)));
-            if let Some(before) = earlier.and_then(|earlier| earlier.series(label)) {
+            let before = earlier.and_then(|earlier| earlier.series(label));
+            if let Some(before) = before.filter(|_| stays.iter().any(|series| series == label)) {
                 citation::add(&mut entry, before);
                 add_columns(&mut entry, before);
             }
             all_series.push(entry);
         }
         for before in earlier.iter().flat_map(|earlier| earlier.all_series()) {
-            if all_series.iter().all(|series| series["name"] != before["name"]) {
+            let is_there = stays.iter().any(|series| before["name"] == **series);
+            if is_there && all_series.iter().all(|series| series["name"] != before["name"]) {
                 all_series.push(before.clone());
             }
         }

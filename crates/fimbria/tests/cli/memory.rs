@@ -50,7 +50,8 @@ fn commands() -> Vec<String> {
     .map(|line| format!("{line} -o out"))
     .to_vec();
     lines.extend(
-        ["vsharp", "resharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")),
+        ["vsharp", "resharp --radius 24", "pdf", "lbv"]
+            .map(|how| format!("{PHASE} --background {how} -o out")),
     );
     lines.push(format!("{PHASE} --unwrap laplacian -o out"));
     for how in ["dqsm --iterations 2", "dtv"] {
