@@ -48,9 +48,9 @@ Units:
   it: magnitudes, fields and maps are refused. Where a phase is, --phase-range says its scaling.
   Where the .json says Units rad, or a Manufacturer whose integers are known, that is believed.
   Sidecars are inherited as in BIDS: sub-1_MEGRE.json is that of sub-1_echo-1_part-phase_MEGRE too.
-  Of one image with EchoTime1 and EchoTime2 (phasediff) the phase is the difference of two, magnitudes
-  are one or two; one with Units Hz, rad/s or T (fieldmap) is a field, which is not unwrapped. Images
-  of an echo each are put in the order of the times that their sidecars say.
+  Of one image with EchoTime1 and EchoTime2 (phasediff) the phase is the difference of two, with one
+  magnitude or two; one with Units Hz, rad/s or T (fieldmap) is a field, which is not unwrapped.
+  Images of an echo each are put in the order of the times that their sidecars say.
 
 Voxels:
   Two echoes are taken to have no phase at time 0; where they show one, a warning names what mends

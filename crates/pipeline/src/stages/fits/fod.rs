@@ -187,9 +187,9 @@ Method:
   exactly. With unweighted volumes and two shells or more, grey matter and fluid are fitted too and
   all volumes are used; else fibres alone on the weighted volumes. Responses are estimated from the
   data unless given: single fibres by repeated choice of the voxels most alike to one, grey matter
-  and fluid among voxels of low FA by their signal decay. Where the signal leaves nothing for fibres,
-  as in fluid, the density is exactly zero and the status 1. Fewer directions than an order has
-  coefficients are allowed down to those of half the order, the constraint supplying the rest
+  and fluid among voxels of low FA by their signal decay. Where the signal leaves nothing for
+  fibres, as in fluid, the density is exactly zero and the status 1. Fewer directions than an order
+  has coefficients are allowed down to those of half the order, the constraint supplying the rest
   (super-resolution).",
     references: &[
         (
