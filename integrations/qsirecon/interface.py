@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import yaml
 from nipype.interfaces.base import BaseInterfaceInputSpec, File, SimpleInterface, TraitedSpec, isdefined, traits

@@ -135,12 +135,16 @@ impl Earlier {
     }
 }
 
-/// Notes in the record of a session what was made of it, and what of the `earlier` one stays with what its
-/// record says of it.
-pub(crate) fn note(record: &mut RunRecord, made: &[Made], earlier: Option<&Earlier>) {
+/// Notes in the record of a session what was made of it, and of what is `staying` of the `earlier` one what its
+/// record says.
+pub(crate) fn note(
+    record: &mut RunRecord,
+    made: &[Made],
+    staying: &[Made],
+    earlier: Option<&Earlier>,
+) {
     record.results.insert(MADE.to_owned(), json!(made));
-    let Some(Earlier { record: before, made: before_made }) = earlier else { return };
-    let staying: Vec<&Made> = before_made.iter().filter(|before| made.contains(before)).collect();
+    let Some(Earlier { record: before, .. }) = earlier else { return };
     if staying.is_empty() {
         return;
     }

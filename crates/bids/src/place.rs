@@ -109,10 +109,10 @@ impl Participants {
                 replaced.push(page.clone());
             }
         }
-        let (mut made, staying) =
+        let (staying, files) =
             earlier.map(|earlier| earlier.staying(&replaced, &folder)).unwrap_or_default();
-        out.keep(staying);
-        let stays: Vec<_> = made.iter().map(|made| made.series.clone()).collect();
+        out.keep(files);
+        let mut made = staying.clone();
         let mut all_series = Vec::new();
         for (ran, mut entry) in ran.iter().zip(results) {
             let names = ran.names();
@@ -146,14 +146,15 @@ impl Participants {
             entry["page"] = json!(page);
             entry[PAGE_HASH] = json!(format!("{:032x}", xxh3_128(&text)));
             let before = earlier.and_then(|earlier| earlier.series(label));
-            if let Some(before) = before.filter(|_| stays.iter().any(|series| series == label)) {
+            if let Some(before) = before.filter(|_| staying.iter().any(|made| made.series == label))
+            {
                 citation::add(&mut entry, before);
                 add_columns(&mut entry, before);
             }
             all_series.push(entry);
         }
         for before in earlier.iter().flat_map(|earlier| earlier.all_series()) {
-            let is_there = stays.iter().any(|series| before["name"] == **series);
+            let is_there = staying.iter().any(|made| before["name"] == *made.series);
             if is_there && all_series.iter().all(|series| series["name"] != before["name"]) {
                 all_series.push(before.clone());
             }
@@ -161,7 +162,7 @@ impl Participants {
         record.results.insert("series".to_owned(), json!(all_series));
         let all: String = made.iter().map(|made| &*made.fingerprint.results).collect();
         record.fingerprint = Some(format!("{:032x}", xxh3_128(all.as_bytes())));
-        note(&mut record, &made, earlier);
+        note(&mut record, &made, &staying, earlier);
         let record = out.commit(record)?;
         // A page that was elsewhere before.
         for before in earlier.iter().flat_map(|earlier| pages_of(&earlier.record)) {
