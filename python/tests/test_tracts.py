@@ -132,7 +132,9 @@ def test_tracks_along_peaks_with_regions_are_those_of_the_program(program, phant
     again = fimbria.track(found.peak_dirs * found.peak_values[..., None], seeds, affine=fod[1], samples=2)
     middles = np.argwhere(seeds) @ fod[1][:3, :3].T + fod[1][:3, 3]
     by_points = fimbria.track(found, middles, samples=2)
-    assert len(by_points) == by_points.kept[0] == 2 * seeds.sum() == len(again)
+    # A voxel without fibres has nothing to follow.
+    followed = seeds & (np.nan_to_num(found.peak_values[..., 0]) > 0)
+    assert len(by_points) == by_points.kept[0] == 2 * followed.sum() == len(again) > 1100
     network = fimbria.track(found, [seeds, other], network=True, samples=2).network
     run(program, "track", tmp_path / "peaks/peaks.nii.gz", "--seeds", paths["seeds"], "--seeds", paths["other"], "--network", "--samples", 2, "-o", tmp_path / "network")
     table = (tmp_path / "network/matrix_network.tsv").read_text().splitlines()[1:]
