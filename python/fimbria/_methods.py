@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
+from os import PathLike, fsdecode
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -618,7 +618,7 @@ def qsm(
 def _tractogram(given: Any, name: str, place: Place) -> Tractogram:
     """The streamlines; refused where they lie in a scanner and nobody said how the voxels `name` do."""
     is_file = isinstance(given, (str, PathLike))
-    lines = load_tractogram(given) if is_file else Tractogram.from_streamlines(given)
+    lines = load_tractogram(fsdecode(given)) if is_file else Tractogram.from_streamlines(given)
     is_in_scanner = is_file if lines.affine is None else not np.array_equal(lines.affine, np.eye(4))
     if place is None and is_in_scanner:
         raise ValueError(f"{name} is an array, and streamlines lie in the scanner: say affine=, scanner mm from its voxels")
