@@ -356,7 +356,7 @@ METHODS = {
         {
             "phase": Given("Any", None, "Phase [x, y, z, echoes] in any scaling, an image of it, or its path"),
             "magnitude": Given("Any", "None", "Magnitude, likewise: weighs voxels and echoes, gives R2* and, without a mask, the mask"),
-            "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default what is bright in the first magnitude"),
+            "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default one made of the magnitudes, as `fimbria mask` makes it"),
             "affine": AFFINE,
         },
         "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, the `quality` of the phase, with a magnitude `weights` of the data, "

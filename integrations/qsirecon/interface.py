@@ -18,7 +18,7 @@ class FimbriaFitInputSpec(BaseInterfaceInputSpec):
     dwi_file = File(exists=True, mandatory=True, desc="Series, as QSIPrep leaves it")
     bval_file = File(exists=True, mandatory=True)
     bvec_file = File(exists=True, mandatory=True)
-    mask_file = File(exists=True, desc="Voxels to work on; without it a simple mask is made")
+    mask_file = File(exists=True, desc="Voxels to work on; without it one is made of the series")
     models = traits.List(traits.Enum(*MODELS), ["dti"], usedefault=True, desc="What is fitted")
     num_threads = traits.Int(1, usedefault=True, nohash=True)
     memory = traits.Str(desc="Memory that a fit may take, such as 8G")

@@ -7,7 +7,7 @@ use fimbria_compute::device::Device;
 use fimbria_compute::measure::cpu;
 use fimbria_compute::{Backend, SimdLevel, Workers};
 use fimbria_image::{
-    Datatype, GradientTable, Grid, Image, Mask, OpenOptions, StoredImage, WriteOptions, write_image,
+    Datatype, GradientTable, Image, Mask, OpenOptions, StoredImage, WriteOptions, write_image,
 };
 use fimbria_models::dti::{DtiMap, DtiOptions, LeastWork, Method, Precision, Problem, fit};
 use fimbria_phantoms::{Acquisition, CrossingSpec, ShellSpec, crossing};
@@ -266,17 +266,8 @@ fn make_subject(
 
     let dw_scheme = Some(subject.gradients.to_dw_scheme());
     write_int16(&files.dwi, &subject.dwi, dw_scheme, workers)?;
-    write_int16(&files.mask, &as_image(&subject.mask), None, workers)?;
+    write_int16(&files.mask, &subject.mask.to_image(), None, workers)?;
     Ok((subject.mask, subject.gradients))
-}
-
-fn as_image(mask: &Mask) -> Image {
-    let grid: Grid = mask.grid;
-    let mut image = Image::zeros(grid, 1);
-    for &voxel in &mask.voxels {
-        image.data[voxel as usize] = 1.0;
-    }
-    image
 }
 
 fn write_int16(

@@ -255,6 +255,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "mask",
+        &[
+            "fimbria mask dwi.nii.gz -o mask",
+            "fimbria mask magnitude.nii.gz -o mask",
+            "fimbria mask mag_e1.nii.gz mag_e2.nii.gz -o mask",
+        ],
+    ),
+    (
         "info",
         &[
             "fimbria info dwi.nii.gz",

@@ -5,7 +5,7 @@
 //! * a [`Grid`] holds the three spatial dimensions and `ras_from_vox`, the affine from voxel
 //!   coordinates (integer = voxel centre) to scanner RAS+ millimetres;
 //! * an [`Image`] is a grid with one or more `f32` volumes, x fastest, then y, z, volume;
-//! * a [`Mask`] is a set of voxels of a grid;
+//! * a [`Mask`] is a set of voxels of a grid; [`morphology`] grows, shrinks and fills such sets;
 //! * a [`GradientTable`] holds b in s/mm² and unit directions in scanner RAS+ axes;
 //! * a [`SignalSource`] hands out the samples of chosen voxels, whatever type they are stored in;
 //! * a [`MapSpec`] says what a map is, a [`Status`] what became of one of its voxels;
@@ -50,6 +50,7 @@ mod mask;
 mod mask_block;
 mod matrix;
 mod mif;
+pub mod morphology;
 mod nifti;
 mod number_rows;
 mod read;

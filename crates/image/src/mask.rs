@@ -23,6 +23,20 @@ impl Mask {
         Self { grid: image.grid, voxels: inside.map(|(i, _)| i as u32).collect() }
     }
 
+    /// One inside, zero outside.
+    pub fn to_image(&self) -> Image {
+        let mut image = Image::zeros(self.grid, 1);
+        for &voxel in &self.voxels {
+            image.data[voxel as usize] = 1.0;
+        }
+        image
+    }
+
+    /// Volume of the voxels inside, ml.
+    pub fn volume_ml(&self) -> f64 {
+        self.voxels.len() as f64 * self.grid.ras_from_vox.determinant().abs() / 1000.0
+    }
+
     /// Number of voxels inside.
     pub fn len(&self) -> usize {
         self.voxels.len()

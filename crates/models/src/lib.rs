@@ -7,7 +7,7 @@
 //!   [`stremi`]: the stretched-exponential model over all volumes; [`mono`] and [`ivim`]: one and
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
-//! * [`brain_mask`]: a simple mask where the user has none;
+//! * [`brain_mask`]: a mask of the brain where the user has none;
 //! * [`gradient_check`]: whether the gradient table lies as the image does; [`quality`]: whether a series is
 //!   good, with thresholds;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
@@ -39,6 +39,7 @@ pub mod mono;
 pub mod msdki;
 pub mod nlls;
 pub mod noise;
+mod otsu;
 mod precision;
 mod protocol;
 pub mod quality;

@@ -81,7 +81,7 @@ pub(crate) struct SubjectArgs {
 
     /// Voxels to work on: a 3-D image on the grid of the series, inside where above zero
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
-    #[arg(usually = "a simple brain mask from the unweighted volumes")]
+    #[arg(usually = "one made of the series, as `fimbria mask` makes it")]
     #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 

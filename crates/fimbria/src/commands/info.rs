@@ -46,7 +46,7 @@ pub(crate) struct Info {
 
     /// Voxels to fit for that
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", requires = "check_gradients")]
-    #[arg(usually = "a simple brain mask")]
+    #[arg(usually = "as `fimbria mask` makes it")]
     #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 

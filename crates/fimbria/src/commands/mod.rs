@@ -15,6 +15,7 @@ mod field;
 mod fit;
 mod info;
 mod life;
+mod mask;
 mod peaks;
 mod phantom;
 mod probtrackx2;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Bids(bids::Bids),
     Fit(fit::Fit),
     Eigen(eigen::Eigen),
+    Mask(mask::MaskCommand),
     Peaks(peaks::Peaks),
     Sticks(sticks::Sticks),
     Field(field::Field),
@@ -88,6 +90,7 @@ impl Command {
             | Self::Run(_)
             | Self::Bids(_)
             | Self::Eigen(_)
+            | Self::Mask(_)
             | Self::Peaks(_)
             | Self::Field(_)
             | Self::Phantom(_)
@@ -110,6 +113,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Bids(bids) => bids.run(console),
         Command::Fit(fit) => fit.run(console),
         Command::Eigen(eigen) => eigen.run(console),
+        Command::Mask(mask) => mask.run(console),
         Command::Peaks(peaks) => peaks.run(console),
         Command::Sticks(sticks) => sticks.run(console),
         Command::Field(field) => field.run(console),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, at_least};
 use crate::stages::head::{HeadOptions, POSE_COLUMNS, Snr, pose_numbers, pose_row, shapes_line};
-use crate::stages::phantom::{Files, inside};
+use crate::stages::phantom::Files;
 use crate::{
     Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Products, Stage, StageError, Written,
 };
@@ -295,7 +295,7 @@ impl DataSetFiles<'_, '_> {
 
     fn mask(&mut self, name: &str, mask: &Mask) -> Result<(), StageError> {
         let sidecar = json!({ "Type": "Brain" });
-        self.image(name, &inside(mask), "brain mask", Datatype::UInt8, &sidecar)?;
+        self.image(name, &mask.to_image(), "brain mask", Datatype::UInt8, &sidecar)?;
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
+use super::mask::{mask_options, warn_of_made_mask};
 use crate::hashing::with_sidecar;
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product, Products,
@@ -269,6 +270,15 @@ impl SubjectFiles {
         Ok(files.read(self.bvec_frame.0, &grid.ras_from_vox, &self.table_options()?)?)
     }
 
+    /// How the gradient table is read, for the record.
+    pub(crate) fn table_parameters(&self) -> Value {
+        json!({
+            "bvec_frame": self.bvec_frame,
+            "b0_threshold": self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
+            "bvalue_scaling": self.bvalue_scaling,
+        })
+    }
+
     fn table_options(&self) -> Result<TableOptions, LoadError> {
         let b0_threshold = self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
         if !b0_threshold.is_finite() || b0_threshold < 0.0 {
@@ -283,13 +293,11 @@ impl SubjectFiles {
     /// [`LoadError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<Subject, LoadError> {
         self.read_on(log, |series, gradients, workers| {
+            let mask = self.mask_for(series, gradients, workers)?;
             if self.mask.is_none() {
-                log.warn(
-                    Page::Troubleshooting,
-                    "no mask given: a simple one is made from the unweighted volumes",
-                );
+                warn_of_made_mask(&mask, "the series", log);
             }
-            self.mask_for(series, gradients, workers)
+            Ok(mask)
         })
     }
 
@@ -371,12 +379,9 @@ impl Stage for Load {
     }
 
     fn parameters(&self) -> Value {
-        json!({
-            "bvec_frame": self.files.bvec_frame,
-            "b0_threshold": self.files.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
-            "bvalue_scaling": self.files.bvalue_scaling,
-            "mask": if self.files.mask.is_some() { "given" } else { "brain_mask" },
-        })
+        let mut parameters = self.files.table_parameters();
+        parameters["mask"] = json!(if self.files.mask.is_some() { "given" } else { "brain_mask" });
+        parameters
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -397,24 +402,14 @@ impl Stage for Load {
         let Some([mask, mean]) = self.found() else { return Ok(()) };
         let Subject { dwi, gradients, mask: voxels, carried, .. } = products.get::<Subject>()?;
         let workers = log.session().on.workers;
-        let options = |description: &str, datatype| WriteOptions {
-            datatype,
-            description: description.to_owned(),
-            keyvals: carried.keyvals.clone(),
-            space_codes: carried.space_codes,
-            ..WriteOptions::default()
-        };
-        let mut image = Image::zeros(voxels.grid, 1);
-        for &voxel in &voxels.voxels {
-            image.data[voxel as usize] = 1.0;
-        }
+        let options = mask_options(carried);
         let path = out.stage(&mask)?;
-        let said = options("brain mask of fimbria, of the mean unweighted volume", Datatype::UInt8);
-        workers.install(|| write_image(&path, &image, &said))?;
+        workers.install(|| write_image(&path, &voxels.to_image(), &options))?;
         let image = mean_unweighted(&**dwi, gradients, workers);
         let path = out.stage(&mean)?;
-        let said = options("mean of the unweighted volumes", Datatype::Float32);
-        workers.install(|| write_image(&path, &image, &said))?;
+        let description = "mean of the unweighted volumes".to_owned();
+        let options = WriteOptions { datatype: Datatype::Float32, description, ..options };
+        workers.install(|| write_image(&path, &image, &options))?;
         Ok(())
     }
 

@@ -24,6 +24,7 @@ pub mod load;
 pub mod load_local_field;
 pub mod load_orientations;
 pub mod local_field;
+pub mod mask;
 pub mod peaks;
 pub mod phantom;
 pub mod protocol;

@@ -211,13 +211,6 @@ pub(crate) struct Files<'a> {
     pub(crate) log: &'a Logbook<'a>,
 }
 
-/// 1 in the voxels of a mask.
-pub(crate) fn inside(mask: &Mask) -> Image {
-    let mut inside = Image::zeros(mask.grid, 1);
-    mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
-    inside
-}
-
 impl Files<'_> {
     pub(crate) fn options(&self, description: &str) -> WriteOptions {
         WriteOptions {
@@ -263,7 +256,7 @@ impl Files<'_> {
     /// `mask`: 1 in its voxels.
     pub(crate) fn mask(&mut self, mask: &Mask) -> Result<(), StageError> {
         let options = WriteOptions { datatype: Datatype::UInt8, ..self.options("brain mask") };
-        self.image("mask", &inside(mask), &options)?;
+        self.image("mask", &mask.to_image(), &options)?;
         Ok(())
     }
 

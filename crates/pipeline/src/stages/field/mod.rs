@@ -7,7 +7,7 @@ mod errors;
 mod holes;
 mod options;
 mod order;
-mod phase_files;
+pub(super) mod phase_files;
 mod radians;
 mod readouts;
 mod times;
@@ -417,8 +417,7 @@ impl Stage for MakeField {
     ) -> Result<(), StageError> {
         let Fields { total, local, mask, quality, weights, r2star, b0_tesla, echo_time_s, .. } =
             products.get::<Fields>()?;
-        let mut inside = Image::zeros(mask.grid, 1);
-        mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
+        let inside = mask.to_image();
         let always = [total, local, &inside, quality].map(Some);
         let images = always.into_iter().chain([weights.as_ref(), r2star.as_ref()]);
         let [of_total, of_local] = self.fields();

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, Image, Mask, counted, read_image, read_mask};
-use fimbria_models::brain_mask::head_mask;
+use fimbria_image::{Grid, Mask, counted, read_image, read_mask};
+use fimbria_models::brain_mask::magnitude_mask;
 use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::{alternates, combine_coils, turn_every_second};
 use serde::Serialize;
@@ -17,6 +17,7 @@ use super::radians::{magnitude_of_difference, phase_of_field};
 use super::times::between;
 use crate::options::{Described as _, Takes, above, any, at_least, one_of};
 use crate::stages::b0::{self, B0Direction};
+use crate::stages::mask::{root_sum_of_squares, warn_of_made_mask};
 use crate::stages::sidecar::said_of;
 use crate::{Logbook, Page};
 
@@ -89,7 +90,7 @@ pub struct PhaseFiles {
 
     /// Voxels to work on: a 3-D image on the same grid, inside where above zero
     #[arg(long, value_name = "FILE", help_heading = "Input")]
-    #[arg(usually = "what is bright in the first magnitude")]
+    #[arg(usually = "one made of the magnitudes, as `fimbria mask` makes it")]
     #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 }
@@ -120,7 +121,7 @@ pub struct PhaseImages {
     pub phases: Vec<Vec<f32>>,
     /// Magnitude, likewise, or none.
     pub magnitudes: Vec<Vec<f32>>,
-    /// The voxels to work on; `None` for what is bright in the first magnitude.
+    /// The voxels to work on; `None` for a [`magnitude_mask`].
     pub mask: Option<Mask>,
 }
 
@@ -250,21 +251,14 @@ impl PhaseFiles {
             given => Some(b0::strength(given.ok_or(PhaseFilesError::NeedsB0)?)?),
         };
         let (geometry, mask) = place(first)?;
-        let mut mask = match (mask, magnitudes.first()) {
-            (Some(mask), _) => mask,
-            (None, Some(first)) => {
-                let mut bright = first.clone();
-                for coil in 1..coils {
-                    let other = &magnitudes[coil * echoes];
-                    bright.iter_mut().zip(other).for_each(|(sum, m)| *sum = sum.hypot(*m));
-                }
-                log.warn(
-                    Page::Susceptibility,
-                    "no mask given: what is bright in the first magnitude is taken",
-                );
-                head_mask(Image { grid, n_volumes: 1, data: bright }, workers)
+        let mut mask = match mask {
+            Some(mask) => mask,
+            None if magnitudes.is_empty() => return Err(PhaseFilesError::NeedsMask),
+            None => {
+                let mask = magnitude_mask(root_sum_of_squares(grid, &magnitudes), workers);
+                warn_of_made_mask(&mask, "the magnitudes", log);
+                mask
             }
-            (None, None) => return Err(PhaseFilesError::NeedsMask),
         };
         let finite = |v: &u32| phases.iter().all(|phase| phase[*v as usize].is_finite());
         let given = mask.len();
@@ -368,7 +362,7 @@ impl PhaseFiles {
 }
 
 /// Every volume of the images at `paths`, all on one grid.
-fn volumes(
+pub(in crate::stages) fn volumes(
     paths: &[PathBuf],
     grid: Option<Grid>,
 ) -> Result<(Grid, Vec<Vec<f32>>), PhaseFilesError> {

@@ -2,7 +2,7 @@
 
 use fimbria_image::{Grid, Image, Mask};
 
-use fimbria_models::brain_mask::neighbours;
+use fimbria_image::morphology::neighbours;
 
 /// All voxels but those whose field is 0 from there to the edge of the volume, as programs leave it
 /// outside of what they work on. Zeros that the field encloses are numbers like others: a sphere's

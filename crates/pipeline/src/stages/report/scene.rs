@@ -1,6 +1,6 @@
 //! What of a run can be looked around in.
 
-use fimbria_image::{Image, Mask};
+use fimbria_image::Mask;
 use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
 use fimbria_report::{FigureError, Scene, SceneLines, Window};
@@ -67,7 +67,7 @@ pub(super) fn scene(
     if let Some(md) = fit.map(DtiMap::Md) {
         scene.map("MD", "mm²/s", md, mask, DtiMap::Md.spec().window)?;
     }
-    scene.regions("Mask", &inside(mask));
+    scene.regions("Mask", &mask.to_image());
     let regions = products.find::<Connections>().map(|found| &found.regions);
     let kept = products.find::<Matrices>().and_then(|found| found.regions.as_ref());
     if let Some(regions) = regions.or(kept) {
@@ -109,11 +109,4 @@ pub(super) fn scene(
         }
     }
     Ok(scene)
-}
-
-/// 1 in the voxels of a mask.
-pub(super) fn inside(mask: &Mask) -> Image {
-    let mut image = Image::zeros(mask.grid, 1);
-    mask.voxels.iter().for_each(|&voxel| image.data[voxel as usize] = 1.0);
-    image
 }

@@ -158,10 +158,9 @@ impl WholeBrain {
         ) -> Result<Tally<'t>, TrackError>,
     ) -> Result<Tracked, StageError> {
         let grid = mask.grid;
-        let mut inside = Image::zeros(grid, 1);
-        mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let space = Space::same(grid);
-        let mut seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
+        let mut seeds =
+            seeds_of_region(&space, &space.region(&mask.to_image(), "the voxels tracked")?, 0);
         if let Some(tissues) = tissues.filter(|_| self.options.anatomy.seed_boundary) {
             seeds = tissues.boundary_seeds(&seeds, &space);
             if seeds.is_empty() {

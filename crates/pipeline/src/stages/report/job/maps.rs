@@ -14,7 +14,6 @@ use crate::stages::fits::FITS;
 use crate::stages::life::LIFE_WRITES;
 use crate::stages::peaks::PEAKS_WRITES;
 use crate::stages::qsm::{MapSusceptibility, QSM_WRITES};
-use crate::stages::report::scene::inside;
 use crate::stages::report::sections::inputs::unchanged;
 use crate::stages::report::sections::life::nearly_most;
 use crate::stages::report::sections::{status, unit_in_words};
@@ -311,7 +310,7 @@ fn given_field(job: &JobPage, maps: &[Map]) -> Option<Map> {
         map.name == "chi" && map.image.grid.check_same(&image.grid, "the field").is_ok()
     };
     if let Some(chi) = maps.iter().find(same) {
-        let inside = inside(&chi.mask);
+        let inside = chi.mask.to_image();
         image.data.iter_mut().zip(&inside.data).for_each(|(field, inside)| *field *= inside);
     }
     let holds = "the local field that the map is made of, as it is stored";

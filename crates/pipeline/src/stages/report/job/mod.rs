@@ -17,7 +17,7 @@ use fimbria_streamlines::{Format, Tractogram};
 use serde_json::{Value, json};
 
 use self::maps::Map;
-use super::scene::{MOST_LINES, inside};
+use super::scene::MOST_LINES;
 use super::sections::inputs::{all_unchanged, unchanged};
 use super::sections::{self, lines};
 use super::{ReportPage, methods_of_any};
@@ -187,7 +187,7 @@ impl JobPage {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let regions = match role {
                     "labels" => image,
-                    _ => inside(&Mask::from_image(&image)),
+                    _ => Mask::from_image(&image).to_image(),
                 };
                 scene.regions(&format!("{called}: {}", files::stem(&name)), &regions);
             }

@@ -44,7 +44,7 @@ impl JobPage {
             let records = std::slice::from_ref(&self.record);
             let signal = named(maps, "nodif_brain").or_else(|| named(maps, "mean_S0samples"));
             let signal = signal.filter(|map| mask.grid.check_same(&map.image.grid, "S0").is_ok());
-            let plain = super::inside(mask);
+            let plain = mask.to_image();
             let (behind, called) = match signal {
                 Some(map) => (&map.image, "the unweighted signal"),
                 None => (&plain, "the mask"),
