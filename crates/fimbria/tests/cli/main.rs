@@ -27,6 +27,7 @@ mod kills;
 mod life;
 #[cfg(target_os = "linux")]
 mod life_devices;
+mod mask;
 mod memory;
 mod methods_text;
 #[cfg(feature = "mpi")]

@@ -72,7 +72,14 @@ const CONVERT: Proof = Proof {
     ],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT];
+const MASK: Proof = Proof {
+    command: "mask",
+    fixture: with_series,
+    line: "dwi.nii",
+    rows: &[TABLE, &[("format", With("--format nii"))]],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK];
 
 #[test]
 fn of_eigen() {
@@ -87,4 +94,9 @@ fn of_compare() {
 #[test]
 fn of_convert() {
     prove(&CONVERT);
+}
+
+#[test]
+fn of_mask() {
+    prove(&MASK);
 }
