@@ -21,6 +21,7 @@ mod phantom;
 mod probtrackx2;
 pub(crate) mod processes;
 mod qsm;
+mod regions;
 mod report;
 mod run;
 mod sift2;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Phantom(phantom::PhantomCommand),
     Track(track::TrackCommand),
     Probtrackx2(Box<probtrackx2::Probtrackx2Command>),
+    Regions(regions::RegionsCommand),
     Report(report::ReportCommand),
     Connectome(connectome::ConnectomeCommand),
     Tract(tract::TractCommand),
@@ -95,6 +97,7 @@ impl Command {
             | Self::Field(_)
             | Self::Phantom(_)
             | Self::Probtrackx2(_)
+            | Self::Regions(_)
             | Self::Report(_)
             | Self::Connectome(_)
             | Self::Tract(_)
@@ -122,6 +125,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Phantom(phantom) => phantom.run(console),
         Command::Track(track) => track.run(console),
         Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),
+        Command::Regions(regions) => regions.run(console),
         Command::Report(report) => report.run(console),
         Command::Connectome(connectome) => connectome.run(console),
         Command::Tract(tract) => tract.run(console),
