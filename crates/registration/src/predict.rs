@@ -35,9 +35,12 @@ impl QSpace {
         self.shell.len()
     }
 
-    /// Whether other volumes of its shell say what a volume should be.
+    /// Whether other volumes of its shell say what a volume should be. Of two, which predict each other and would
+    /// change places in every round, the first stays where it is.
     pub(crate) fn is_predictable(&self, volume: usize) -> bool {
-        self.shell.iter().filter(|s| **s == self.shell[volume]).count() > 1
+        let mut of = (0..self.len()).filter(|&v| self.shell[v] == self.shell[volume]);
+        let (first, others) = (of.next(), of.count());
+        others > 1 || (others == 1 && first != Some(volume))
     }
 }
 
@@ -288,5 +291,12 @@ mod tests {
     fn a_volume_alone_in_its_shell_is_not_predictable() {
         let q = QSpace::new(&acquisition(1, &[(1000.0, 6)]));
         assert!(!q.is_predictable(0) && q.is_predictable(1));
+    }
+
+    #[test]
+    fn two_volumes_of_a_shell_do_not_change_places() {
+        let q = QSpace::new(&acquisition(2, &[(1000.0, 6)]));
+        let b0s: Vec<usize> = (0..8).filter(|&v| q.is_b0[v]).collect();
+        assert!(!q.is_predictable(b0s[0]) && q.is_predictable(b0s[1]));
     }
 }
