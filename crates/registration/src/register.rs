@@ -48,7 +48,7 @@ pub(crate) fn lay_on(
     let sigma = problem.spread(&best);
     let mut here = problem.equations(&best, sigma);
     best.variances = vec![0.0; best.place.eddy.len()];
-    if !(sigma > 0.0) {
+    if sigma.is_nan() || sigma <= 0.0 {
         return best;
     }
     let mut damping = 1.0;
