@@ -1,0 +1,96 @@
+//! What the rounds end with: how close volumes came, the turned table, what replaces dropped slices.
+
+use fimbria_compute::{Interrupted, Progress};
+use rayon::prelude::*;
+
+use fimbria_image::frames::{transposed, turned};
+
+use super::{Corrected, Patch, Rounds};
+use crate::outliers::Outlier;
+use crate::predict::Predictor;
+use crate::spline::Spline;
+
+impl Rounds<'_> {
+    /// What predictions leave of each volume over its mean.
+    pub(super) fn left(&self, predictor: &Predictor) -> Vec<f64> {
+        let of = |v: usize| {
+            if !self.q.is_predictable(v) {
+                return f64::NAN;
+            }
+            let prediction = predictor.predict(v, &self.rows);
+            let (mut squares, mut sum) = (0.0, 0.0);
+            for voxel in &self.region.inner {
+                let at = voxel.at as usize;
+                squares += f64::from(self.rows[v][at] - prediction[at]).powi(2);
+                sum += f64::from(self.rows[v][at]);
+            }
+            (squares / self.region.inner.len() as f64).sqrt()
+                / (sum / self.region.inner.len() as f64)
+        };
+        (0..self.volumes.len()).into_par_iter().map(of).collect()
+    }
+
+    pub(super) fn finish(
+        mut self,
+        progress: &dyn Progress,
+    ) -> Result<(Corrected, Vec<Patch>), Interrupted> {
+        // As smooth as the first round, so that the two compare.
+        let first = self.options.fwhm_vox[0];
+        let smooth = self.predicted(first);
+        let after = self.left(&smooth);
+        progress.check()?;
+        let predictor = self.predicted(0.0);
+        let patches = match self.options.replace {
+            true => self.outliers.par_iter().map(|found| self.patch(found, &predictor)).collect(),
+            false => Vec::new(),
+        };
+        let mut table = self.table.clone();
+        let vox = transposed(&self.ras);
+        for (fit, dir) in self.fits.iter().zip(&mut table.dirs_ras) {
+            let seen = turned(&transposed(&fit.place.turn), turned(&vox, *dir));
+            *dir = turned(&self.ras, seen);
+        }
+        let found = Corrected {
+            places: self.fits.iter().map(|fit| fit.place.clone()).collect(),
+            eddy_shift_mm: self.eddy_shift_mm,
+            scales: self.fits.iter().map(|fit| fit.scale).collect(),
+            outliers: self.outliers,
+            left: [self.before, after],
+            table,
+            covariance: [predictor.decay, predictor.noise],
+        };
+        Ok((found, patches))
+    }
+
+    /// What a slice would have shown where the region was measured in it.
+    fn patch(&self, found: &Outlier, predictor: &Predictor) -> Patch {
+        let (dims, lattice) = (self.lattice.dims, &self.lattice);
+        let fit = &self.fits[found.volume];
+        let mut spread = vec![0.0; dims.iter().product()];
+        let prediction = predictor.predict(found.volume, &self.rows);
+        for (value, &v) in prediction.iter().zip(&self.region.voxels) {
+            spread[v as usize] = *value;
+        }
+        let spline = Spline::new(dims, &spread);
+        let first = (found.slice - self.crop[2]) * dims[0] * dims[1];
+        let value = |at: usize| {
+            let head = fit.place.invert(lattice.place(at));
+            let vox = lattice.vox(head);
+            let nearest = vox.map(f64::round);
+            let inside = (0..3).all(|a| nearest[a] >= 0.0 && nearest[a] < dims[a] as f64);
+            let [i, j, k] = nearest.map(|v| v as usize);
+            let voxel = (i + dims[0] * (j + dims[1] * k)) as u32;
+            if !inside || self.region.voxels.binary_search(&voxel).is_err() {
+                return None;
+            }
+            let (_, jacobian) = fit.place.apply(head);
+            let value = spline.at(vox)? * (fit.scale / jacobian) as f32;
+            let row = at / dims[0];
+            let whole = [at % dims[0], row % dims[1], row / dims[1]];
+            let [x, y, z] = std::array::from_fn(|a| whole[a] + self.crop[a]);
+            Some((x + self.full[0] * (y + self.full[1] * z), value))
+        };
+        let samples = (first..first + dims[0] * dims[1]).filter_map(value).collect();
+        Patch { volume: found.volume, samples }
+    }
+}

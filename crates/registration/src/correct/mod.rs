@@ -1,0 +1,252 @@
+//! The rounds.
+
+mod finish;
+mod rounds;
+
+use fimbria_compute::{Interrupted, Progress, Workers};
+use fimbria_image::frames::{Matrix3, product, transposed, turned};
+use fimbria_image::{GradientTable, Grid, Image, Mask};
+
+use crate::outliers::Outlier;
+use crate::place::{Eddy, Lattice, Place};
+use crate::predict::QSpace;
+use crate::region::Region;
+use crate::register::Fit;
+use crate::resample::resampled;
+use crate::spline::Spline;
+
+/// How a series is corrected.
+#[derive(Clone, Debug)]
+pub struct CorrectOptions {
+    /// The voxel axis of the phase encoding.
+    pub axis: usize,
+    /// Fields of eddy currents along it.
+    pub eddy: Eddy,
+    /// Whether slices that lost their signal are replaced by prediction in the corrected series.
+    pub replace: bool,
+    /// Widths of the Gaussians that volumes are smoothed by, one a round, in voxels.
+    pub fwhm_vox: Vec<f64>,
+}
+
+impl Default for CorrectOptions {
+    fn default() -> Self {
+        Self {
+            axis: 1,
+            eddy: Eddy::default(),
+            replace: true,
+            fwhm_vox: vec![4.0, 2.5, 2.0, 1.5, 1.5, 1.0, 1.0, 1.0],
+        }
+    }
+}
+
+/// What was found of a series.
+#[derive(Clone, Debug)]
+pub struct Corrected {
+    /// Where each volume lies.
+    pub places: Vec<Place>,
+    /// The part of each volume's shift along the phase encoding, mm, that follows its gradient and counts as
+    /// eddy current.
+    pub eddy_shift_mm: Vec<f64>,
+    /// Each volume over its prediction.
+    pub scales: Vec<f64>,
+    /// Slices that lost their signal.
+    pub outliers: Vec<Outlier>,
+    /// Root mean square over the mask of what predictions leave of each volume, over its mean: before and
+    /// after. NaN where nothing predicts it.
+    pub left: [Vec<f64>; 2],
+    /// The gradients as the head saw them.
+    pub table: GradientTable,
+    /// What the predictor settled on: decay of its harmonics, part of noise.
+    pub covariance: [f64; 2],
+}
+
+/// A volume's rigid motion along scanner axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// Of the middle of the grid, mm.
+    pub shift_mm: [f64; 3],
+    /// Angles about x, then y, then z, radians.
+    pub turn_rad: [f64; 3],
+}
+
+impl Corrected {
+    /// How each volume's head moved, along RAS axes, without what counts as eddy current.
+    pub fn motions(&self, grid: &Grid) -> Vec<Motion> {
+        let ras = grid.ras_from_vox.rotation();
+        let motion = |(place, eddy): (&Place, &f64)| {
+            let mut shift = place.shift_mm;
+            shift[place.axis] -= eddy;
+            let turn = product(&product(&ras, &place.turn), &transposed(&ras));
+            let in_ras = Place { turn, ..place.clone() };
+            Motion { shift_mm: turned(&ras, shift), turn_rad: in_ras.angles() }
+        };
+        self.places.iter().zip(&self.eddy_shift_mm).map(motion).collect()
+    }
+}
+
+/// Memory that [`correct`] takes beside the series, at most.
+pub fn bytes_needed(grid: &Grid, volumes: usize, threads: usize) -> u64 {
+    // The cropped series and rows of the region, and a few volumes of each thread.
+    4 * grid.len() as u64 * (2 * volumes as u64 + 8 * threads as u64)
+}
+
+/// Voxels around the region that are kept of each volume.
+const MARGIN: usize = 5;
+/// Voxels that the covariance over volumes is estimated from, at most.
+const COVARIANCE_VOXELS: usize = 20_000;
+/// Voxels that early rounds compare.
+const EARLY_VOXELS: usize = 25_000;
+
+/// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
+/// the head there showed, interpolated once from what was measured. Its frame is the first unweighted
+/// volume's, or the first volume's.
+///
+/// # Errors
+/// Where the user stops it; the series is then as it was.
+pub fn correct(
+    series: &mut Image,
+    table: &GradientTable,
+    mask: &Mask,
+    options: &CorrectOptions,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Corrected, Interrupted> {
+    let mut rounds = Rounds::new(series, table, mask, options, workers);
+    let n = series.n_volumes as u64;
+    progress.start("laying volumes on each other", n * options.fwhm_vox.len() as u64);
+    for round in 0..options.fwhm_vox.len() {
+        workers.install(|| rounds.round(round, progress))?;
+        rounds.lay_shells_on_each_other(round, progress)?;
+    }
+    progress.start("resampling", n);
+    let made = workers.install(|| rounds.finish(progress))?;
+    let (found, patches) = made;
+    workers.install(|| write(series, &found.places, &patches, progress))?;
+    Ok(found)
+}
+
+/// What replaces the signal of a volume: linear indices in the grid and samples.
+struct Patch {
+    volume: usize,
+    samples: Vec<(usize, f32)>,
+}
+
+fn write(
+    series: &mut Image,
+    places: &[Place],
+    patches: &[Patch],
+    progress: &dyn Progress,
+) -> Result<(), Interrupted> {
+    let lattice = Lattice::new(&series.grid);
+    for (volume, place) in places.iter().enumerate() {
+        let samples = series.volume_mut(volume);
+        for patch in patches.iter().filter(|patch| patch.volume == volume) {
+            patch.samples.iter().for_each(|(at, value)| samples[*at] = *value);
+        }
+        // Where nothing moved, the samples stay as they are.
+        if *place != Place::still(place.axis, Eddy::None) {
+            let least = samples.iter().copied().fold(0.0, f32::min);
+            let spline = Spline::new(lattice.dims, samples);
+            resampled(&spline, &lattice, place, least, samples);
+        }
+        progress.advance(1);
+    }
+    Ok(())
+}
+
+struct Rounds<'a> {
+    options: &'a CorrectOptions,
+    workers: &'a Workers,
+    table: &'a GradientTable,
+    q: QSpace,
+    /// g √b along voxel axes, in units of √(s/mm²) of 1000.
+    gradients: Vec<[f64; 3]>,
+    /// Where the cropped volumes lie.
+    lattice: Lattice,
+    /// First voxel and size of what is kept.
+    crop: [usize; 3],
+    full: [usize; 3],
+    /// Scanner axes of voxel axes.
+    ras: Matrix3,
+    volumes: Vec<Vec<f32>>,
+    region: Region,
+    fits: Vec<Fit>,
+    outliers: Vec<Outlier>,
+    /// The volumes at the voxels of the region, as smooth as the round has them.
+    rows: Vec<Vec<f32>>,
+    eddy_shift_mm: Vec<f64>,
+    before: Vec<f64>,
+}
+
+impl<'a> Rounds<'a> {
+    fn new(
+        series: &Image,
+        table: &'a GradientTable,
+        mask: &Mask,
+        options: &'a CorrectOptions,
+        workers: &'a Workers,
+    ) -> Self {
+        let grid = series.grid;
+        let (crop, dims) = cropped(mask);
+        let whole = Lattice::new(&grid);
+        let mut lattice = Lattice { dims, ..whole };
+        (0..3).for_each(|a| lattice.middle_vox[a] -= crop[a] as f64);
+        let rows = |volume: usize| {
+            let of = |row: usize| {
+                let start = grid.index([crop[0], crop[1] + row % dims[1], crop[2] + row / dims[1]]);
+                &series.volume(volume)[start..start + dims[0]]
+            };
+            (0..dims[1] * dims[2]).flat_map(of).copied().collect::<Vec<f32>>()
+        };
+        let inside = |&v: &u32| {
+            let [i, j, k] = grid.voxel(v as usize);
+            let at = [i - crop[0], j - crop[1], k - crop[2]];
+            (at[0] + dims[0] * (at[1] + dims[1] * at[2])) as u32
+        };
+        let local = Grid { dims, ras_from_vox: grid.ras_from_vox };
+        let mask = Mask { grid: local, voxels: mask.voxels.iter().map(inside).collect() };
+        let vox = transposed(&grid.ras_from_vox.rotation());
+        let gradient = |v: usize| {
+            let length = (table.b_s_per_mm2[v] / 1000.0).sqrt();
+            turned(&vox, table.dirs_ras[v]).map(|g| g * length)
+        };
+        let place = |v: usize| {
+            let eddy = if table.is_b0(v) { Eddy::None } else { options.eddy };
+            Place::still(options.axis, eddy)
+        };
+        let fit = |v: usize| Fit { place: place(v), scale: 1.0, variances: Vec::new() };
+        let n = series.n_volumes;
+        Self {
+            options,
+            workers,
+            table,
+            q: QSpace::new(table),
+            gradients: (0..n).map(gradient).collect(),
+            lattice,
+            crop,
+            full: grid.dims,
+            ras: grid.ras_from_vox.rotation(),
+            volumes: (0..n).map(rows).collect(),
+            region: Region::around(&mask),
+            fits: (0..n).map(fit).collect(),
+            outliers: Vec::new(),
+            rows: Vec::new(),
+            eddy_shift_mm: vec![0.0; n],
+            before: Vec::new(),
+        }
+    }
+}
+
+/// The first voxel and the size of what is kept of a volume: all slices, and in them a margin around the mask.
+fn cropped(mask: &Mask) -> ([usize; 3], [usize; 3]) {
+    let dims = mask.grid.dims;
+    let (mut low, mut high) = (dims, [0; 3]);
+    for &v in &mask.voxels {
+        let at = mask.grid.voxel(v as usize);
+        for a in 0..2 {
+            low[a] = low[a].min(at[a].saturating_sub(MARGIN));
+            high[a] = high[a].max((at[a] + MARGIN + 1).min(dims[a]));
+        }
+    }
+    ([low[0], low[1], 0], [high[0] - low[0], high[1] - low[1], dims[2]])
+}
