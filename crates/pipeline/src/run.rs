@@ -11,9 +11,7 @@ use fimbria_image::{BvecFrame, GradientTable, ImageHeader};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::options::{
-    OptionError, Options, Place, Resolve as _, Values, in_run, in_words, paths_beside, usual,
-};
+use crate::options::{OptionError, Options, Place, Resolve as _, Values, in_run, in_words, usual};
 use crate::stages::accuracy::Compare;
 use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
 use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
@@ -25,6 +23,7 @@ use crate::stages::guide::Guide;
 use crate::stages::head::{HeadOptions, HeadPhantom};
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
+use crate::stages::methods;
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::quality::{JudgeQuality, QualityOptions};
@@ -54,51 +53,6 @@ pub struct RunConfig {
     /// The options of stages that are no fits and of [`FITS`], by their names.
     #[serde(flatten)]
     pub tables: BTreeMap<String, Values>,
-}
-
-/// The options of a stage that is no fit, as a table of the file.
-struct StageTable {
-    name: &'static str,
-    check: fn(&Values) -> Result<(), OptionError>,
-    paths_beside: fn(&Path, &mut Values),
-}
-
-/// The tables of stages that are no fits.
-const TABLES: &[StageTable] = &[
-    // What is known of the series.
-    StageTable::of::<QualityOptions>("quality"),
-    // The search for fibre directions.
-    StageTable::of::<PeaksParameters>("peaks"),
-    // The sampling of ball and sticks.
-    StageTable::of::<SticksInRun>("sticks"),
-    // Tracking.
-    StageTable::of::<TrackInRun>("track"),
-    // The evaluation of the streamlines.
-    StageTable::of::<LifeParameters>("life"),
-    // Their weights by the density of fibres.
-    StageTable::of::<Sift2Parameters>("sift2"),
-    // Streamlines between labels.
-    StageTable::of::<ConnectomeOptions>("connectome"),
-    // A gradient-echo scan of the same head.
-    StageTable::of::<PhaseFiles>("gre"),
-    // The field of its phase.
-    StageTable::of::<FieldParameters>("field"),
-    // The susceptibility that explains it.
-    StageTable::of::<QsmParameters>("qsm"),
-];
-
-impl StageTable {
-    const fn of<T: Options>(name: &'static str) -> Self {
-        Self {
-            name,
-            check: |values| in_run::<T>(values).map(drop),
-            paths_beside: paths_beside::<T>,
-        }
-    }
-
-    fn named(name: &str) -> Option<&'static Self> {
-        TABLES.iter().find(|table| table.name == name)
-    }
 }
 
 /// What is done besides the tensor fit.
@@ -259,10 +213,8 @@ impl RunConfig {
         }
         config.check_tables()?;
         for (name, values) in &mut config.tables {
-            match (fit_named(name), StageTable::named(name)) {
-                (Some(fit), _) => fit.paths_beside(folder, values),
-                (None, Some(table)) => (table.paths_beside)(folder, values),
-                (None, None) => {}
+            if let Some(table) = methods::table(name) {
+                (table.paths_beside)(folder, values);
             }
         }
         Ok(config)
@@ -291,12 +243,11 @@ impl RunConfig {
     /// Whether every table is that of a stage, and has its options.
     fn check_tables(&self) -> Result<(), ConfigError> {
         for (name, values) in &self.tables {
-            if let Some(table) = StageTable::named(name) {
-                (table.check)(values).map_err(options_of(name))?;
-                continue;
+            let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
+            (table.check)(values).map_err(options_of(name))?;
+            if let Some(fit) = fit_named(name) {
+                self.fit(fit, "")?;
             }
-            let fit = fit_named(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
-            self.fit(fit, "")?;
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub mod load_local_field;
 pub mod load_orientations;
 pub mod local_field;
 pub mod mask;
+pub mod method;
+pub(crate) mod methods;
 pub mod peaks;
 pub mod phantom;
 pub mod protocol;
