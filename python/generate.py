@@ -599,6 +599,8 @@ PROGRAMS = {
     "demo": ("demo", "output"),
     "convert": ("convert", "output"),
     "compare": ("compare", "output"),
+    "mask": ("make_mask", "output"),
+    "regions": ("regions", "output"),
     "tract edit": ("tract_edit", "output"),
     "tract bundles": ("tract_bundles", "output"),
     "tract clean": ("tract_clean", "output"),
@@ -654,6 +656,23 @@ PROGRAM_EXAMPLES = {
             'made.maps["z"].shape[:3]',
         ],
         "(8, 8, 4)",
+    ),
+    "mask": (
+        [
+            *IN_A_FOLDER,
+            'head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")',
+            'made = make_mask([head.path / "dwi.nii.gz"], out / "mask")',
+            'made.maps["mask"].shape',
+        ],
+        "(20, 22, 16)",
+    ),
+    "regions": (
+        [
+            *OF_A_PHANTOM,
+            'made = regions(out / "in/mask.nii.gz", out / "regions", map=[out / "in/truth/S0.nii.gz"])',
+            '(made.path / "regions.tsv").read_text().splitlines()[1].split("\\t")[:3]',
+        ],
+        "['1', '1', 'S0']",
     ),
     "tract edit": ([*OF_A_PHANTOM, 'lines = out / "in/truth/tracts.trx"', 'tract_edit([lines], out / "few.trx", number=5).path.name'], "'few.trx'"),
     "tract bundles": (

@@ -15,10 +15,12 @@ __all__ = [
     "compare",
     "convert",
     "demo",
+    "make_mask",
     "phantom_crossing",
     "phantom_gre",
     "phantom_head",
     "probtrackx2",
+    "regions",
     "report",
     "run",
     "tract_bundles",
@@ -90,7 +92,7 @@ def run(
         What directions that are not of unit length mean [default: auto]
     mask : path
         Voxels to work on: a 3-D image on the grid of the series, inside where above zero
-        [default: a simple brain mask from the unweighted volumes]
+        [default: one made of the series, as `fimbria mask` makes it]
     grad_dev : path
         Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
         directions; for `fit dti` and `sticks`, other methods refuse it
@@ -906,6 +908,167 @@ def compare(
         Said("--memory", memory),
     ]
     return made("compare", output, options, progress)
+
+
+def make_mask(
+    images: str | PathLike[str] | Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    bval: str | PathLike[str] | None = None,
+    bvec: str | PathLike[str] | None = None,
+    fslgrad: Sequence[str | PathLike[str]] | None = None,
+    grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    b0_threshold: float | None = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Make a brain mask of a diffusion series, or of the magnitudes of a gradient echo.
+
+    Parameters
+    ----------
+    images : path
+        A diffusion series with its gradient table, or magnitudes: an image with a volume for
+        each echo, or an image for each
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    bval : path
+        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
+    bvec : path
+        Directions, FSL form [default: found beside the image]
+    fslgrad : path
+        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+    grad : path
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+    bmatrix : path
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
+    bvec_frame : {fsl, voxel, scanner}
+        Axes in which bvecs or b-matrices are given [default: fsl]
+    b0_threshold : number
+        b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
+    bvalue_scaling : {auto, yes, no}
+        What directions that are not of unit length mean [default: auto]
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the mask [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")
+    >>> made = make_mask([head.path / "dwi.nii.gz"], out / "mask")
+    >>> made.maps["mask"].shape
+    (20, 22, 16)
+    """
+    options = [
+        Said("", images),
+        Said("--bval", bval),
+        Said("--bvec", bvec),
+        Said("--fslgrad", fslgrad),
+        Said("--grad", grad),
+        Said("--bmatrix", bmatrix),
+        Said("--bvec-frame", bvec_frame),
+        Said("--b0-threshold", b0_threshold),
+        Said("--bvalue-scaling", bvalue_scaling),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--scratch", scratch),
+        Said("--memory", memory),
+    ]
+    return made("mask", output, options, progress)
+
+
+def regions(
+    labels: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    map: str | PathLike[str] | Sequence[str | PathLike[str]],
+    lut: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Sum maps up over the regions of a segmentation: mean, median, spread and percentiles.
+
+    Parameters
+    ----------
+    labels : path
+        Segmentation: whole numbers, 0 is background; on any grid of the same scanner space
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    map : path
+        Maps to sum up, of one volume each: FA, MD, chi,
+    lut : path
+        Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS [default: the
+        .tsv beside the segmentation, where there is one]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> made = regions(out / "in/mask.nii.gz", out / "regions", map=[out / "in/truth/S0.nii.gz"])
+    >>> (made.path / "regions.tsv").read_text().splitlines()[1].split("\t")[:3]
+    ['1', '1', 'S0']
+    """
+    options = [
+        Said("", labels),
+        Said("--map", map),
+        Said("--lut", lut),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("regions", output, options, progress)
 
 
 def tract_edit(

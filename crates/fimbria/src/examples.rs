@@ -263,6 +263,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "regions",
+        &[
+            "fimbria regions aparc+aseg.nii.gz --map dti/FA.nii.gz dti/MD.nii.gz --lut FreeSurferColorLUT.txt -o regions",
+            "fimbria regions sub-01_dseg.nii.gz --map qsm/chi.nii.gz -o regions",
+        ],
+    ),
+    (
         "info",
         &[
             "fimbria info dwi.nii.gz",

@@ -17,6 +17,8 @@ pub enum Page {
     Kurtosis,
     /// Whether a series is good.
     Quality,
+    /// Maps summed up over regions.
+    Regions,
     /// One subject from one file.
     Run,
     /// Ball and sticks.
@@ -33,13 +35,14 @@ pub enum Page {
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Bids,
         Self::Connectomes,
         Self::Densities,
         Self::Install,
         Self::Kurtosis,
         Self::Quality,
+        Self::Regions,
         Self::Run,
         Self::Sticks,
         Self::Susceptibility,
@@ -57,6 +60,7 @@ impl Page {
             Self::Install => "install",
             Self::Kurtosis => "kurtosis",
             Self::Quality => "quality",
+            Self::Regions => "regions",
             Self::Run => "run",
             Self::Sticks => "sticks",
             Self::Susceptibility => "susceptibility",

@@ -21,6 +21,7 @@ mod phantom;
 mod probtrackx2;
 pub(crate) mod processes;
 mod qsm;
+mod regions;
 mod report;
 mod run;
 mod sift2;
@@ -92,6 +93,7 @@ commands! {
     Phantom(phantom::PhantomCommand): Refused,
     Track(track::TrackCommand): Share,
     Probtrackx2(Box<probtrackx2::Probtrackx2Command>): Refused,
+    Regions(regions::RegionsCommand): Refused,
     Report(report::ReportCommand): Refused,
     Connectome(connectome::ConnectomeCommand): Refused,
     Tract(tract::TractCommand): Refused,

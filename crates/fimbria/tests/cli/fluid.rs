@@ -1,6 +1,6 @@
 //! Densities of voxels that hold fluid alone.
 
-use fimbria_image::Image;
+use fimbria_image::{Image, Mask, WriteOptions, read_image, write_image};
 use fimbria_testing::refdata;
 
 use crate::util::Folder;
@@ -10,8 +10,12 @@ use crate::util::Folder;
 fn fitted(folder: &Folder, device: &str) -> Option<[Image; 3]> {
     let data = refdata("fluid")?;
     let file = |name: &str| data.join(name).display().to_string();
+    // MRtrix3's fluid is counted over the whole crop.
+    let grid = read_image(data.join("dwi.mif")).unwrap().grid;
+    let all = Mask::full(grid).to_image();
+    write_image(folder.join("all.nii"), &all, &WriteOptions::default()).unwrap();
     folder.done(&format!(
-        "fit fod {} --tissues three --response {} --response-gm {} --response-csf {} \
+        "fit fod {} --mask all.nii --tissues three --response {} --response-gm {} --response-csf {} \
          --device {device} -o {device}",
         file("dwi.mif"),
         file("wm.txt"),

@@ -45,6 +45,7 @@ mod qsm;
 mod qsm_options;
 mod quality;
 mod records;
+mod regions;
 mod replay;
 mod report;
 mod run;

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
-use super::mask::{mask_options, warn_of_made_mask};
+use super::made_mask::{mask_options, warn_of_made_mask};
 use crate::hashing::with_sidecar;
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product, Products,

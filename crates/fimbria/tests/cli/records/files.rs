@@ -79,7 +79,21 @@ const MASK: Proof = Proof {
     rows: &[TABLE, &[("format", With("--format nii"))]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK];
+const REGIONS: Proof = Proof {
+    command: "regions",
+    fixture: || {
+        let folder = Folder::new();
+        for (name, value) in [("labels", 7.0), ("fa", 0.4), ("md", 0.8)] {
+            put(&folder, &format!("{name}.nii"), &even(&[value]));
+        }
+        fs::write(folder.join("lut.txt"), "7 Here 0 0 0 0\n").unwrap();
+        folder
+    },
+    line: "labels.nii --map fa.nii",
+    rows: &[&[("map", Instead("labels.nii --map md.nii")), ("lut", With("--lut lut.txt"))]],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK, &REGIONS];
 
 #[test]
 fn of_eigen() {
@@ -99,4 +113,9 @@ fn of_convert() {
 #[test]
 fn of_mask() {
     prove(&MASK);
+}
+
+#[test]
+fn of_regions() {
+    prove(&REGIONS);
 }

@@ -1,7 +1,7 @@
 //! What edges hold, and the form of their matrices.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_image::read_image;
@@ -128,31 +128,6 @@ impl Edges {
         }
     }
 
-    /// What labels are called; one without a name by its number.
-    pub(super) fn names_of(
-        &self,
-        labels: &[u32],
-        log: &Logbook<'_>,
-    ) -> Result<Option<Vec<String>>, StageError> {
-        let Some(path) = &self.lut else { return Ok(None) };
-        let names = RegionNames::read(path)?;
-        let without: Vec<_> = labels.iter().filter(|label| names.name(**label).is_none()).collect();
-        if let [first, ..] = without[..] {
-            log.warn(
-                Page::Connectomes,
-                &format!(
-                    "{} names {} of {} labels: {first} is the first without a name",
-                    path.display(),
-                    labels.len() - without.len(),
-                    labels.len()
-                ),
-            );
-        }
-        let name =
-            |label: &u32| names.name(*label).map_or_else(|| label.to_string(), str::to_owned);
-        Ok(Some(labels.iter().map(name).collect()))
-    }
-
     /// The matrices in the form that is asked for, row-major, with the names of their files.
     pub fn matrices(&self, found: &Connections) -> Vec<(String, Vec<f64>)> {
         let Connections { connectome, labels, maps, is_weighted, .. } = found;
@@ -197,6 +172,30 @@ impl Edges {
         }
         Ok(())
     }
+}
+
+/// What labels are called; one without a name by its number.
+pub(in crate::stages) fn names_of(
+    table: Option<&Path>,
+    labels: &[u32],
+    log: &Logbook<'_>,
+) -> Result<Option<Vec<String>>, StageError> {
+    let Some(path) = table else { return Ok(None) };
+    let names = RegionNames::read(path)?;
+    let without: Vec<_> = labels.iter().filter(|label| names.name(**label).is_none()).collect();
+    if let [first, ..] = without[..] {
+        log.warn(
+            Page::Connectomes,
+            &format!(
+                "{} names {} of {} labels: {first} is the first without a name",
+                path.display(),
+                labels.len() - without.len(),
+                labels.len()
+            ),
+        );
+    }
+    let name = |label: &u32| names.name(*label).map_or_else(|| label.to_string(), str::to_owned);
+    Ok(Some(labels.iter().map(name).collect()))
 }
 
 fn table(values: &[f64], n: usize) -> String {

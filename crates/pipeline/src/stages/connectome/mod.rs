@@ -25,6 +25,7 @@ use crate::{
 };
 
 pub use self::edges::Edges;
+pub(super) use self::edges::names_of;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -168,7 +169,7 @@ impl CountConnections {
             }
         };
         let nodes = Nodes::new(&regions, assignment)?;
-        let names = self.edges.names_of(nodes.labels(), log)?;
+        let names = names_of(self.edges.lut.as_deref(), nodes.labels(), log)?;
         let (maps, along) = self.edges.read(given.maps, log)?;
         let mut reader = open_lines(given.lines, &self.tractogram)?;
         let listed = self.listed(reader.header()).map(Path::new);

@@ -17,7 +17,7 @@ use super::radians::{magnitude_of_difference, phase_of_field};
 use super::times::between;
 use crate::options::{Described as _, Takes, above, any, at_least, one_of};
 use crate::stages::b0::{self, B0Direction};
-use crate::stages::mask::{root_sum_of_squares, warn_of_made_mask};
+use crate::stages::made_mask::{root_sum_of_squares, warn_of_made_mask};
 use crate::stages::sidecar::said_of;
 use crate::{Logbook, Page};
 

@@ -1,0 +1,248 @@
+//! The stage that sums maps up over the regions of a segmentation.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fimbria_compute::Progress as _;
+use fimbria_image::{
+    Image, LabelStatistics, Status, counted, label_statistics, read_image, split_image_name,
+};
+use fimbria_streamlines::connectome::{Assignment, Nodes};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::connectome::names_of;
+use super::contents::check_labels;
+use super::doubts::warn_of_place_of;
+use crate::hashing::with_sidecar;
+use crate::options::{Described as _, Takes};
+use crate::{
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
+};
+
+/// What `fimbria regions` writes.
+pub const REGIONS_WRITES: &[Written] = &[
+    Written::file(
+        "regions.tsv",
+        FileKind::Table,
+        "a line for each region and map: index, name, map, voxels, volume_ml, n (voxels with a value), mean, sd (n - 1), \
+         median, p5, p25, p75, p95; n/a where there is no value",
+    ),
+    Written::RECORD,
+];
+
+/// The regions and the maps.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct RegionsOptions {
+    /// Segmentation: whole numbers, 0 is background; on any grid of the same scanner space
+    #[arg(takes = Takes::LABELS)]
+    pub labels: PathBuf,
+
+    /// Maps to sum up, of one volume each: FA, MD, chi, ...
+    #[arg(long = "map", value_name = "IMAGE", required = true, num_args = 1..)]
+    #[arg(takes = Takes::IMAGE)]
+    pub map: Vec<PathBuf>,
+
+    /// Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS
+    #[arg(
+        long,
+        value_name = "FILE",
+        usually = "the .tsv beside the segmentation, where there is one"
+    )]
+    #[arg(takes = Takes::TABLE)]
+    pub lut: Option<PathBuf>,
+}
+
+/// Sums maps up over regions.
+pub struct SumUpRegions(pub RegionsOptions);
+
+/// What a region is called, and the statistics of each map in it.
+struct Summaries {
+    names: Vec<String>,
+    labels: Vec<u32>,
+    maps: Vec<MapSummary>,
+}
+
+struct MapSummary {
+    name: String,
+    voxel_ml: f64,
+    regions: Vec<LabelStatistics>,
+}
+
+/// The file `NAME.tsv` beside the image `NAME.nii.gz`, where there is one.
+fn table_beside(labels: &Path) -> Option<PathBuf> {
+    let name = labels.file_name()?.to_str()?;
+    let table = labels.with_file_name(format!("{}.tsv", split_image_name(name)?.0));
+    table.is_file().then_some(table)
+}
+
+/// The status map that a fit wrote beside one of its maps.
+fn status_beside(map: &Path) -> Option<PathBuf> {
+    let name = map.file_name()?.to_str()?;
+    let (stem, extension) = split_image_name(name)?;
+    let status = map.with_file_name(format!("status{extension}"));
+    (stem != "status" && status.is_file()).then_some(status)
+}
+
+/// What each map is called: its file without extension, after its folder where two are the same.
+fn map_names(maps: &[PathBuf]) -> Vec<String> {
+    let stem = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        split_image_name(&name).map_or(name.clone(), |(stem, _)| stem.to_owned())
+    };
+    let stems: Vec<String> = maps.iter().map(|path| stem(path)).collect();
+    let name = |(path, name): (&PathBuf, &String)| {
+        let is_one = stems.iter().filter(|other| *other == name).count() == 1;
+        let folder = path.parent().and_then(Path::file_name);
+        let name = match folder.filter(|_| !is_one) {
+            Some(folder) => format!("{}/{name}", folder.to_string_lossy()),
+            None => name.clone(),
+        };
+        name.replace(['\t', '\n'], "_")
+    };
+    maps.iter().zip(&stems).map(name).collect()
+}
+
+impl RegionsOptions {
+    fn lut(&self) -> Option<PathBuf> {
+        self.lut.clone().or_else(|| table_beside(&self.labels))
+    }
+
+    fn sum_up(&self, log: &Logbook<'_>) -> Result<Summaries, StageError> {
+        let workers = log.session().on.workers;
+        let read = |path: &Path| -> Result<Image, StageError> {
+            warn_of_place_of(path, log);
+            Ok(workers.install(|| read_image(path))?)
+        };
+        check_labels(&self.labels)?;
+        let segmentation = read(&self.labels)?;
+        let labels = Nodes::new(&segmentation, Assignment::ExactLabel)?.labels().to_vec();
+        let mut maps = Vec::new();
+        for (path, name) in self.map.iter().zip(map_names(&self.map)) {
+            log.check()?;
+            let image = read(path)?;
+            if image.n_volumes != 1 {
+                return Err(format!(
+                    "{} has {}; regions are of maps of one volume",
+                    path.display(),
+                    counted(image.n_volumes, "volume")
+                )
+                .into());
+            }
+            let status = status_beside(path).map(|status| read(&status)).transpose()?;
+            maps.push(
+                workers
+                    .install(|| summary(&segmentation, &labels, name, &image, status.as_ref()))?,
+            );
+        }
+        let names = names_of(self.lut().as_deref(), &labels, log)?;
+        let names = names.unwrap_or_else(|| labels.iter().map(u32::to_string).collect());
+        for map in &maps {
+            if map.regions.iter().all(|region| region.n == 0) {
+                log.warn(
+                    Page::Regions,
+                    &format!(
+                        "{} has no value in any region: do they lie in the same space?",
+                        map.name
+                    ),
+                );
+            }
+        }
+        log.count("regions", labels.len() as u64);
+        log.count("maps", maps.len() as u64);
+        Ok(Summaries { names, labels, maps })
+    }
+}
+
+/// A map over the regions: on its own grid, where the segmentation is looked up at the nearest voxel.
+fn summary(
+    segmentation: &Image,
+    labels: &[u32],
+    name: String,
+    map: &Image,
+    status: Option<&Image>,
+) -> Result<MapSummary, StageError> {
+    let is_same = map.grid.check_same(&segmentation.grid, "").is_ok();
+    let looked_up = (!is_same).then(|| segmentation.at_nearest_voxels(&map.grid));
+    let label_of = looked_up.as_ref().unwrap_or(segmentation);
+    let status = status.filter(|status| status.grid.check_same(&map.grid, "").is_ok());
+    let has_value = |voxel: usize| {
+        status.is_none_or(|status| Status::from_code(status.data[voxel]).is_fitted())
+    };
+    let regions = label_statistics(labels, label_of.volume(0), &map.data, has_value);
+    if regions.iter().all(|region| region.voxels == 0) {
+        return Err(format!("no region of the segmentation lies within {name}").into());
+    }
+    let voxel_ml = map.grid.ras_from_vox.determinant().abs() / 1000.0;
+    Ok(MapSummary { name, voxel_ml, regions })
+}
+
+impl Summaries {
+    fn table(&self) -> String {
+        let mut text =
+            "index\tname\tmap\tvoxels\tvolume_ml\tn\tmean\tsd\tmedian\tp5\tp25\tp75\tp95\n"
+                .to_owned();
+        let number = |x: f64| if x.is_finite() { format!("{x:.6e}") } else { "n/a".to_owned() };
+        for (region, (label, name)) in self.labels.iter().zip(&self.names).enumerate() {
+            for map in &self.maps {
+                let LabelStatistics { voxels, n, mean, sd, percentiles } = map.regions[region];
+                let [p5, p25, median, p75, p95] = percentiles;
+                let numbers = [mean, sd, median, p5, p25, p75, p95].map(number).join("\t");
+                let ml = voxels as f64 * map.voxel_ml;
+                let _ = writeln!(
+                    text,
+                    "{label}\t{name}\t{}\t{voxels}\t{ml:.3}\t{n}\t{numbers}",
+                    map.name
+                );
+            }
+        }
+        text
+    }
+}
+
+impl Stage for SumUpRegions {
+    fn name(&self) -> &'static str {
+        "regions"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Summaries>()]
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let RegionsOptions { labels, map, .. } = &self.0;
+        let mut inputs: Vec<Input> = with_sidecar("labels", labels).collect();
+        for path in map {
+            inputs.extend(with_sidecar("map", path));
+            inputs.extend(status_beside(path).map(|status| ("status".to_owned(), status)));
+        }
+        inputs.extend(self.0.lut().map(|path| ("lut".to_owned(), path)));
+        inputs
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "map": map_names(&self.0.map),
+            "lut": self.0.lut().map(|_| "given"),
+        })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec!["regions.tsv".to_owned()]
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.0.sum_up(log)?);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        Ok(out.write("regions.tsv", products.get::<Summaries>()?.table().as_bytes())?)
+    }
+}

@@ -1,0 +1,36 @@
+//! Volumes of a diffusion series laid on each other, and images laid on images.
+//!
+//! A series is corrected in rounds. Each round predicts every volume from the others, lays the volume
+//! on its prediction, and looks for slices that lost their signal; the last one resamples the measured
+//! volumes once.
+//!
+//! * [`Spline`]: a volume between its voxels;
+//! * [`Place`]: where a volume's voxels were measured: rigid motion, then a shift along the phase
+//!   encoding axis by a field of harmonic polynomials, and by a map of the field where there is one;
+//! * `predict`: what each volume should be, by a Gaussian process over q-space;
+//! * `register`: one volume on its prediction, by Gauss-Newton steps with robust weights;
+//! * `eddy_model`: fields of eddy currents follow the gradients; `outliers`: slices without signal;
+//! * [`correct`]: the rounds; [`Corrected`] is what they find;
+//! * [`align`]: an image on another of any contrast, by mutual information.
+//!
+//! Places are in mm along the voxel axes from the middle of the grid, unless a name says otherwise.
+//! Fields are in mm of shift. This crate knows no files and no commands.
+
+mod align;
+mod correct;
+mod eddy_model;
+mod outliers;
+mod place;
+mod predict;
+mod region;
+mod register;
+mod resample;
+mod smooth;
+mod spline;
+
+pub use align::{AlignOptions, align};
+pub use correct::{CorrectOptions, Corrected, Motion, bytes_needed, correct};
+pub use outliers::Outlier;
+pub use place::{Eddy, Lattice, Place, rotation};
+
+pub use spline::Spline;

@@ -1,0 +1,7 @@
+//! Known motion, found.
+
+mod known_motion;
+mod phantom;
+// The example `motion` uses the rest.
+#[allow(dead_code)]
+mod scans;
