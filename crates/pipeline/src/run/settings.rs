@@ -6,7 +6,6 @@ use toml::{Table, Value};
 
 use super::{ConfigError, RunConfig, options_of};
 use crate::options::in_words;
-use crate::stages::fits::fit_named;
 use crate::stages::methods;
 
 impl RunConfig {
@@ -62,9 +61,6 @@ impl RunConfig {
         for (name, values) in &self.tables {
             let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
             (table.check)(values).map_err(options_of(name))?;
-            if let Some(fit) = fit_named(name) {
-                self.fit(fit, "")?;
-            }
         }
         Ok(())
     }

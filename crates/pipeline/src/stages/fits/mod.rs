@@ -299,7 +299,13 @@ impl<P: FitModel> Fit for Of<P> {
     fn method(&self) -> &'static Method {
         &const {
             Method {
-                table: Some(OptionTable::of::<P>()),
+                table: Some(OptionTable {
+                    check: |values| {
+                        Self::stage(from_values(values)?, MapStyle::default(), String::new())
+                            .map(drop)
+                    },
+                    ..OptionTable::of::<P>()
+                }),
                 restored: |record| {
                     let stage = FitMaps::<P>::of_record(record)?;
                     // Densities are not shown, only what came of them.
