@@ -43,101 +43,78 @@ use crate::args::{DeviceArgs, ExistingArgs, OutputArgs, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// What can be done.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Demo(demo::Demo),
-    Run(run::Run),
-    Bids(bids::Bids),
-    Fit(fit::Fit),
-    Eigen(eigen::Eigen),
-    Mask(mask::MaskCommand),
-    Peaks(peaks::Peaks),
-    Sticks(sticks::Sticks),
-    Field(field::Field),
-    Qsm(qsm::Qsm),
-    Life(life::Life),
-    Phantom(phantom::PhantomCommand),
-    Track(track::TrackCommand),
-    Probtrackx2(Box<probtrackx2::Probtrackx2Command>),
-    Regions(regions::RegionsCommand),
-    Report(report::ReportCommand),
-    Connectome(connectome::ConnectomeCommand),
-    Tract(tract::TractCommand),
-    Sift2(Box<sift2::Sift2Command>),
-    Compare(compare::Compare),
-    Convert(convert::Convert),
-    Info(info::Info),
-    Devices(devices::Devices),
-    Bench(bench::Bench),
-    Describe(describe::Describe),
-    Completions(completions::Completions),
+/// How several processes, as `mpirun` starts them, stand to a command.
+enum Processes {
+    /// They share its work.
+    Share,
+    /// Each does all of it: it only reads and says something.
+    Repeat,
+    /// They would write the same files.
+    Refused,
 }
 
-impl Command {
-    /// Whether several processes may do it: where they share the work, or only read and say
-    /// something.
-    fn refuse_several(&self) -> Result<(), Failure> {
-        match self {
-            Self::Fit(_) | Self::Sticks(_) | Self::Qsm(_) | Self::Life(_) | Self::Track(_) => {
-                if cfg!(feature = "mpi") { Ok(()) } else { processes::refuse_several(true) }
-            }
-            Self::Compare(_)
-            | Self::Info(_)
-            | Self::Devices(_)
-            | Self::Bench(_)
-            | Self::Describe(_)
-            | Self::Completions(_) => Ok(()),
-            Self::Demo(_)
-            | Self::Run(_)
-            | Self::Bids(_)
-            | Self::Eigen(_)
-            | Self::Mask(_)
-            | Self::Peaks(_)
-            | Self::Field(_)
-            | Self::Phantom(_)
-            | Self::Probtrackx2(_)
-            | Self::Regions(_)
-            | Self::Report(_)
-            | Self::Connectome(_)
-            | Self::Tract(_)
-            | Self::Sift2(_)
-            | Self::Convert(_) => processes::refuse_several(false),
+/// The commands, each once: its options, which run it, and what several processes are to it.
+macro_rules! commands {
+    ($($name:ident($options:ty): $processes:ident,)*) => {
+        /// What can be done.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($name($options),)*
         }
-    }
+
+        impl Command {
+            fn processes(&self) -> Processes {
+                match self {
+                    $(Self::$name(_) => Processes::$processes,)*
+                }
+            }
+
+            fn start(self, console: &Console) -> Result<(), Failure> {
+                match self {
+                    $(Self::$name(command) => command.run(console),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Demo(demo::Demo): Refused,
+    Run(run::Run): Refused,
+    Bids(bids::Bids): Refused,
+    Fit(fit::Fit): Share,
+    Eigen(eigen::Eigen): Refused,
+    Mask(mask::MaskCommand): Refused,
+    Peaks(peaks::Peaks): Refused,
+    Sticks(sticks::Sticks): Share,
+    Field(field::Field): Refused,
+    Qsm(qsm::Qsm): Share,
+    Life(life::Life): Share,
+    Phantom(phantom::PhantomCommand): Refused,
+    Track(track::TrackCommand): Share,
+    Probtrackx2(Box<probtrackx2::Probtrackx2Command>): Refused,
+    Regions(regions::RegionsCommand): Refused,
+    Report(report::ReportCommand): Refused,
+    Connectome(connectome::ConnectomeCommand): Refused,
+    Tract(tract::TractCommand): Refused,
+    Sift2(Box<sift2::Sift2Command>): Refused,
+    Compare(compare::Compare): Repeat,
+    Convert(convert::Convert): Refused,
+    Info(info::Info): Repeat,
+    Devices(devices::Devices): Repeat,
+    Bench(bench::Bench): Repeat,
+    Describe(describe::Describe): Repeat,
+    Completions(completions::Completions): Repeat,
 }
 
 /// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
-    command.refuse_several()?;
-    match command {
-        Command::Demo(demo) => demo.run(console),
-        Command::Run(run) => run.run(console),
-        Command::Bids(bids) => bids.run(console),
-        Command::Fit(fit) => fit.run(console),
-        Command::Eigen(eigen) => eigen.run(console),
-        Command::Mask(mask) => mask.run(console),
-        Command::Peaks(peaks) => peaks.run(console),
-        Command::Sticks(sticks) => sticks.run(console),
-        Command::Field(field) => field.run(console),
-        Command::Qsm(qsm) => qsm.run(console),
-        Command::Life(life) => life.run(console),
-        Command::Phantom(phantom) => phantom.run(console),
-        Command::Track(track) => track.run(console),
-        Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),
-        Command::Regions(regions) => regions.run(console),
-        Command::Report(report) => report.run(console),
-        Command::Connectome(connectome) => connectome.run(console),
-        Command::Tract(tract) => tract.run(console),
-        Command::Sift2(sift2) => sift2.run(console),
-        Command::Compare(compare) => compare.run(console),
-        Command::Convert(convert) => convert.run(console),
-        Command::Info(info) => info.run(console),
-        Command::Devices(devices) => devices.run(console),
-        Command::Bench(bench) => bench.run(console),
-        Command::Describe(describe) => describe.run(console),
-        Command::Completions(completions) => completions.run(console),
+    match command.processes() {
+        Processes::Share if !cfg!(feature = "mpi") => processes::refuse_several(true)?,
+        Processes::Share | Processes::Repeat => {}
+        Processes::Refused => processes::refuse_several(false)?,
     }
+    command.start(console)
 }
 
 /// The words of this command line, as records and headers quote them.

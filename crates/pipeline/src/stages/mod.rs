@@ -26,6 +26,8 @@ pub mod load_orientations;
 pub mod local_field;
 mod made_mask;
 pub mod mask;
+pub mod method;
+pub(crate) mod methods;
 pub mod peaks;
 pub mod phantom;
 pub mod protocol;

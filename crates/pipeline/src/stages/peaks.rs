@@ -1,5 +1,7 @@
 //! The stage that finds fibre directions.
 
+mod method;
+
 use std::path::Path;
 
 use clap::Args;
@@ -14,6 +16,7 @@ use fimbria_tensors::peaks::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(in crate::stages) use self::method::METHOD;
 use super::load_orientations::OrientationField;
 use crate::options::{
     Described as _, OptionError, any, choice, from_values, refuse_unused, within,

@@ -17,6 +17,7 @@ use crate::options::{Described as _, Takes, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
+use crate::stages::method::{Method, OptionTable};
 use crate::stages::weights::{WeightsError, is_weight, read_weights};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
@@ -26,6 +27,12 @@ use crate::{
 pub use self::edges::Edges;
 pub(super) use self::edges::names_of;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
+
+pub(in crate::stages) const METHOD: Method = Method {
+    table: Some(OptionTable::of::<ConnectomeOptions>()),
+    writes: CONNECTOME_WRITES,
+    ..Method::named("connectome")
+};
 
 /// What `fimbria connectome` writes.
 pub const CONNECTOME_WRITES: &[Written] = &[

@@ -5,6 +5,7 @@ mod background;
 mod claim;
 mod errors;
 mod holes;
+mod method;
 mod options;
 mod order;
 pub(super) mod phase_files;
@@ -29,14 +30,15 @@ use self::at_start::report_phase_at_start;
 pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
+pub(in crate::stages) use self::method::METHOD;
 pub use self::options::{FieldParameters, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
-use crate::options::{Place, Resolve as _, Resolved, from_values};
+use crate::options::Resolved;
 use crate::stages::load_local_field::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
     Carried, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product, Products,
-    RunRecord, Stage, StageError, Taken, Written,
+    Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -147,18 +149,6 @@ static R2STAR: MapSpec =
 /// What the fields are, with the background and without.
 fn fields(is_relative: bool) -> [&'static MapSpec; 2] {
     if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
-}
-
-/// What the stage that wrote a folder was told, by its record; `None` where another one wrote it.
-pub(super) fn parameters_of_record(record: &RunRecord) -> Option<Resolved<FieldParameters>> {
-    let given = record.parameters_of("field")?.get("field")?.as_object()?.clone();
-    Some(from_values::<FieldParameters>(&given).ok()?.resolve(&Place::Command))
-}
-
-/// What the fields of a folder are, by its record; `None` where another stage wrote it.
-pub(super) fn fields_of_record(record: &RunRecord) -> Option<[&'static MapSpec; 2]> {
-    let parameters = record.parameters_of("field")?;
-    Some(fields(parameters.get("relative") == Some(&Value::Bool(true))))
 }
 
 impl MakeField {

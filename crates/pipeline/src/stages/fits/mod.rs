@@ -20,8 +20,9 @@ use fimbria_report::{FigureError, Section};
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
 use self::follow::follow;
 use crate::method_text::{MethodText, WRITTEN_BY_FITS};
-use crate::options::{OptionError, Values, from_values, paths_beside};
+use crate::options::{OptionError, Values, from_values};
 use crate::stages::load::SubjectFiles;
+use crate::stages::method::{Method, OptionTable};
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{
     MapContext, MapLayout, MapStyle, MissingProduct, Named, Product, Products, RunRecord, Session,
@@ -114,8 +115,8 @@ pub trait Fit: Sync {
     /// The stage that wrote a folder, by its record.
     fn of_record(&self, record: &RunRecord) -> Option<Box<dyn FitStage>>;
 
-    /// Takes the files among `values` as relative to `folder`.
-    fn paths_beside(&self, folder: &Path, values: &mut Values);
+    /// It among all methods.
+    fn method(&self) -> &'static Method;
 }
 
 /// A fit with its options: the stage.
@@ -295,8 +296,27 @@ impl<P: FitModel> Fit for Of<P> {
         Some(Box::new(FitMaps::<P>::of_record(record)?))
     }
 
-    fn paths_beside(&self, folder: &Path, values: &mut Values) {
-        paths_beside::<P>(folder, values);
+    fn method(&self) -> &'static Method {
+        &const {
+            Method {
+                table: Some(OptionTable {
+                    check: |values| {
+                        Self::stage(from_values(values)?, MapStyle::default(), String::new())
+                            .map(drop)
+                    },
+                    ..OptionTable::of::<P>()
+                }),
+                restored: |record| {
+                    let stage = FitMaps::<P>::of_record(record)?;
+                    // Densities are not shown, only what came of them.
+                    stage.shown().is_some().then(|| Box::new(stage) as _)
+                },
+                text: |records| {
+                    records.iter().find_map(FitMaps::<P>::of_record)?.parameters.methods()
+                },
+                ..Method::named(P::STAGE)
+            }
+        }
     }
 }
 

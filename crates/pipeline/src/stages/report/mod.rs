@@ -21,22 +21,19 @@ use self::sections::connectome::Matrices;
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
 use crate::stages::connectome::Connections;
-use crate::stages::field::{Fields, parameters_of_record};
+use crate::stages::field::Fields;
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
 use crate::stages::fits::fit_report::VOLUMES;
-use crate::stages::fits::fod;
 use crate::stages::gradients::GRADIENT_TABLE;
-use crate::stages::life::{LifeInRun, Weighed};
-use crate::stages::peaks::FindPeaks;
+use crate::stages::life::Weighed;
+use crate::stages::methods;
 use crate::stages::phantom::truth_in;
-use crate::stages::qsm::{ChiMap, MapSusceptibility};
+use crate::stages::qsm::ChiMap;
 use crate::stages::quality::Quality;
 use crate::stages::shown::Methods;
-use crate::stages::sift2::Sift2InRun;
-use crate::stages::sticks::Sticks;
-use crate::stages::track::{Tracked, WholeBrain};
+use crate::stages::track::Tracked;
 use crate::{
     FileKind, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
     Taken, Written,
@@ -209,36 +206,6 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     let dti = dti.map_or_else(usual, |dti| dti.parameters);
     let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
     let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
-    let mut methods = vec![sections::dti::methods(&dti, volumes)];
-    if let Some(fod) = records.iter().find_map(FitMaps::<fod::Parameters>::of_record) {
-        let peaks = records.iter().find_map(FindPeaks::of_record);
-        let peaks = peaks.map(|peaks| peaks.parameters);
-        methods.push(sections::peaks::methods(&fod.parameters, peaks.as_ref()));
-    }
-    if let Some(sticks) = records.iter().find_map(Sticks::of_record) {
-        methods.push(sections::sticks::methods(&sticks));
-    }
-    if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
-        methods.push(sections::tracks::methods(&track));
-    }
-    if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
-        methods.push(sections::life::methods(&life.parameters));
-    }
-    if let Some(sift2) = records.iter().find_map(Sift2InRun::of_record) {
-        methods.push(sections::sift2::methods(sift2.parameters()));
-    }
-    let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
-    methods.extend(fits.filter_map(|stage| stage.methods()));
-    if let Some(field) = records.iter().find_map(parameters_of_record) {
-        methods.push(field.methods());
-    }
-    if let Some(qsm) = records.iter().find_map(MapSusceptibility::from_record) {
-        // A run guides by what it has fitted, the command by the directions that it is given.
-        let is_guided = |record: &RunRecord| {
-            let guide = record.stages.iter().any(|stage| stage.name == "guide");
-            guide || record.results.contains_key("v1_frame")
-        };
-        methods.push(qsm.parameters.methods(records.iter().any(is_guided)));
-    }
-    methods
+    let dti = sections::dti::methods(&dti, volumes);
+    std::iter::once(dti).chain(methods::all().filter_map(|method| (method.text)(records))).collect()
 }

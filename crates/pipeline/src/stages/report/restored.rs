@@ -6,17 +6,9 @@ use serde_json::{Value, json};
 
 use super::sections::connectome::Matrices;
 use super::{FieldOfRun, JobPage, Report, ReportPage};
-use crate::stages::accuracy::Compare;
-use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::FitMaps;
-use crate::stages::fits::{FITS, FitStage};
-use crate::stages::life::LifeInRun;
-use crate::stages::peaks::FindPeaks;
-use crate::stages::qsm::MapSusceptibility;
-use crate::stages::quality::{JudgeQuality, QualityOptions};
-use crate::stages::sift2::Sift2InRun;
-use crate::stages::sticks::Sticks;
-use crate::stages::track::WholeBrain;
+use crate::stages::fits::{DTI, dti};
+use crate::stages::methods;
 use crate::{
     Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
     Taken,
@@ -74,38 +66,13 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 11] = [
-            // Its warnings are enough.
-            ("plan", |_| None),
-            ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
-            ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
-            ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),
-            ("track", |record| Some(Box::new(WholeBrain::of_record(record)?))),
-            ("life", |record| Some(Box::new(LifeInRun::of_record(record)?))),
-            // Its files are enough.
-            ("connectome", |_| None),
-            ("sift2", |record| Some(Box::new(Sift2InRun::of_record(record)?))),
-            // It says how it was made, and is shown beside the map.
-            ("field", |_| None),
-            ("qsm", |record| Some(Box::new(MapSusceptibility::from_record(record)?))),
-            ("accuracy", |_| Some(Box::new(Compare))),
-        ];
-        let mut add = |name: &str, stage_of: &dyn Fn(&RunRecord) -> Option<Box<dyn Stage>>| {
-            let folder = folder.join(name);
+        for method in methods::of_runs().filter(|method| method.name != DTI.name()) {
+            let folder = folder.join(method.name);
             if folder.is_dir() {
                 let record = read_record(&folder)?;
-                shown.extend(stage_of(&record).map(|stage| (stage, folder)));
+                shown.extend((method.restored)(&record).map(|stage| (stage, folder)));
                 records.push(record);
             }
-            Ok(())
-        };
-        for fit in FITS.iter().filter(|fit| fit.name() != "dti") {
-            // The page tells how the densities were made, but shows only what came of them.
-            let shown = |stage: Box<dyn FitStage>| stage.shown().is_some().then_some(stage as _);
-            add(fit.name(), &|record| fit.of_record(record).and_then(shown))?;
-        }
-        for (name, of_record) in others {
-            add(name, &of_record)?;
         }
         let (field, connectome) = (field_of_run(folder), folder.join("connectome"));
         let connectome = connectome.is_dir().then_some(connectome);
@@ -144,9 +111,6 @@ pub fn of_folder(
         Err(error) => Err(error),
     }
 }
-
-/// The stage that wrote a folder, by its record.
-type OfRecord = fn(&RunRecord) -> Option<Box<dyn Stage>>;
 
 fn read_record(folder: &Path) -> Result<RunRecord, NotFinished> {
     let record = RunRecord::read(&folder.join(OutputFolder::RECORD))

@@ -1,6 +1,7 @@
 //! The stage that weighs streamlines by the density of fibres.
 
 mod in_run;
+mod method;
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ use crate::{
 };
 
 pub use self::in_run::Sift2InRun;
+pub(in crate::stages) use self::method::METHOD;
 
 /// What `fimbria sift2` writes.
 pub const SIFT2_WRITES: &[Written] = &[

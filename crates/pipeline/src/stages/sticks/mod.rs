@@ -1,6 +1,7 @@
 //! The stage that samples ball and sticks, and writes the samples as a bedpostX folder.
 
 mod kept;
+mod method;
 mod parameters;
 
 use std::io::{BufWriter, Write as _};
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use self::kept::Kept;
+pub(in crate::stages) use self::method::METHOD;
 pub use self::parameters::{SticksInRun, SticksParameters, Within};
 use super::fits::dti;
 use super::fits::fit_maps::Maps;

@@ -1,26 +1,18 @@
 //! The maps of a folder: what each is, and how it is drawn.
 
-use fimbria_image::{Image, MapKind, MapSpec, Mask, Status, Window, read_image};
+use fimbria_image::{Image, MapKind, Mask, Status, Window, read_image};
 use fimbria_models::FittedMap;
 use fimbria_report::figure::{Direction, Scalar, mosaic_rgb, mosaic_scalar};
 use fimbria_report::{Figure, FigureError, Scene, Section, colour};
 
 use super::JobPage;
 use super::files::{is_image, is_named, sentence, stem};
-use crate::stages::compare::COMPARE_WRITES;
-use crate::stages::connectome::CONNECTOME_WRITES;
-use crate::stages::field::{FIELD_WRITES, fields_of_record};
 use crate::stages::fits::FITS;
-use crate::stages::life::LIFE_WRITES;
-use crate::stages::peaks::PEAKS_WRITES;
-use crate::stages::qsm::{MapSusceptibility, QSM_WRITES};
+use crate::stages::methods;
 use crate::stages::report::sections::inputs::unchanged;
 use crate::stages::report::sections::life::nearly_most;
 use crate::stages::report::sections::{status, unit_in_words};
-use crate::stages::sift2::SIFT2_WRITES;
-use crate::stages::sticks::STICKS_WRITES;
-use crate::stages::track::TRACK_WRITES;
-use crate::{FileKind, Logbook, Products, RunRecord, StageError, Written};
+use crate::{FileKind, Logbook, Products, StageError, Written};
 
 /// Maps in slices on a page.
 const MOST_MAPS: usize = 24;
@@ -249,33 +241,15 @@ fn of_file(job: &JobPage, name: &str) -> Result<Option<Map>, StageError> {
     let kind = line.and_then(image_kind).unwrap_or(unsaid);
     let window = line.map_or_else(|| window_of(stem(name)), |line| line.window);
     // A relative field and its map have other units than the table says.
-    let spec = specs_of(&job.record).into_iter().find(|spec| spec.name == stem(name));
+    let spec = methods::all()
+        .flat_map(|method| (method.maps)(&job.record))
+        .find(|spec| spec.name == stem(name));
     let (unit, holds) = spec.map_or((unit, holds), |spec| (&*spec.unit, &*spec.description));
     Ok(Map::new(stem(name), unit, holds, kind, image).map(|map| Map { window, ..map }))
 }
 
-/// What the maps are of commands whose options change it.
-fn specs_of(record: &RunRecord) -> Vec<&'static MapSpec> {
-    let fields = fields_of_record(record).into_iter().flatten();
-    let maps = MapSusceptibility::from_record(record).into_iter().flat_map(|stage| stage.maps());
-    fields.chain(maps).collect()
-}
-
-/// What commands say of their files.
-const TABLES: [(&str, &[Written]); 9] = [
-    ("compare", COMPARE_WRITES),
-    ("connectome", CONNECTOME_WRITES),
-    ("field", FIELD_WRITES),
-    ("life", LIFE_WRITES),
-    ("peaks", PEAKS_WRITES),
-    ("qsm", QSM_WRITES),
-    ("sift2", SIFT2_WRITES),
-    ("sticks", STICKS_WRITES),
-    ("track", TRACK_WRITES),
-];
-
 fn writes_of(task: &str) -> &'static [Written] {
-    TABLES.iter().find(|(name, _)| *name == task).map_or(&[], |(_, files)| files)
+    methods::named(task).map_or(&[], |method| method.writes)
 }
 
 /// What is to be seen beside something else gets its colours: errors those of errors without streamlines.
@@ -321,7 +295,8 @@ fn given_field(job: &JobPage, maps: &[Map]) -> Option<Map> {
 /// What the pictures of a file span that its command has no line for: what those of any map of its name do.
 fn window_of(name: &str) -> Window {
     let of_fit = || FITS.iter().flat_map(|fit| fit.maps()).find(|map| map.name == name);
-    let of_table = || TABLES.iter().flat_map(|(_, files)| *files).find(|file| file.file == name);
+    let of_table =
+        || methods::all().flat_map(|method| method.writes).find(|file| file.file == name);
     match name.ends_with("mask") {
         true => Window::Fixed([0.0, 1.0]),
         false => of_fit()

@@ -1,13 +1,11 @@
 //! What streamlines explain.
 
 use fimbria_image::{Image, Mask};
-use fimbria_life::Method;
 use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::plot::{Axes, Axis, Sample, histogram};
 use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
-use super::Methods;
-use crate::stages::life::{LifeParameters, Weighed};
+use crate::stages::life::Weighed;
 
 pub(in crate::stages::report) fn weights(
     weighed: &Weighed,
@@ -99,29 +97,4 @@ pub(in crate::stages::report) fn of_weights(weights: &[f64]) -> (Figure, String)
     let caption =
         format!("{} of {} streamlines have a weight above zero.", positive.len(), weights.len());
     (histogram(&sample, 40, &axes), caption)
-}
-
-/// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(life: &LifeParameters) -> Methods {
-    let LifeParameters { axial, radial, tolerance, l1, .. } = life;
-    let group = life.group.unwrap_or_default();
-    let penalised = if *l1 > 0.0 || group > 0.0 { " and penalties on w" } else { "" };
-    let solver = match life.solver.0 {
-        _ if group > 0.0 => "Proximal steps of Barzilai and Borwein's length",
-        Method::Conjugate => "Conjugate gradients on faces of w ≥ 0",
-        Method::Sbb => "The subspace Barzilai-Borwein method",
-    };
-    Methods {
-        text: format!(
-            "Every streamline got the weight w ≥ 0 that together with all others minimises ½‖y - \
-             Mw‖²{penalised} (linear fascicle evaluation): y is the demeaned signal, and a column of M the \
-             demeaned signal of tissue with diffusivities {axial} and {radial} mm²/s along the \
-             streamline. {solver} ended at a projected gradient of {tolerance:.0e} of that without \
-             weights."
-        ),
-        references: vec![
-            "Pestilli F et al. Nat Methods 11, 1058 (2014)",
-            "Caiafa CF, Pestilli F. Sci Rep 7, 11491 (2017)",
-        ],
-    }
 }

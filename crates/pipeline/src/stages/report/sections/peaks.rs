@@ -5,9 +5,7 @@ use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 use fimbria_tensors::peaks::Peaks;
 
-use super::{Methods, closer_look};
-use crate::stages::fits::fod;
-use crate::stages::peaks::PeaksParameters;
+use super::closer_look;
 
 /// Where FA is smaller, sticks are those of grey matter and noise and would hide the others.
 pub(in crate::stages::report) const LEAST_FA: f32 = 0.1;
@@ -54,53 +52,4 @@ pub(in crate::stages::report) fn peaks(
                 shares.join(", ")
             ),
         ))
-}
-
-/// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(
-    fod: &fod::Parameters,
-    peaks: Option<&PeaksParameters>,
-) -> Methods {
-    let mut text = format!(
-        "Fibre orientation densities of degree {} were estimated by constrained spherical \
-         deconvolution of all shells, non-negative in every direction of a dense set, with {}.",
-        fod.order.0.0,
-        responses(fod),
-    );
-    let mut references = vec![
-        "Tournier JD, Calamante F, Connelly A. NeuroImage 35, 1459 (2007)",
-        "Jeurissen B et al. NeuroImage 103, 411 (2014)",
-    ];
-    if let Some(PeaksParameters { threshold, absolute_threshold, separation, .. }) = peaks {
-        let absolute = match *absolute_threshold {
-            least if least > 0.0 => format!(", or of {least} at most"),
-            _ => String::new(),
-        };
-        text += &format!(
-            " Their maxima were found as eigenvectors of the equivalent symmetric tensors and \
-             certified by the projected Hessian; maxima below {threshold} of the voxel's \
-             largest{absolute}, or nearer than {separation}° to a larger one, were left out."
-        );
-        references.push("Kolda TG, Mayo JR. SIAM J Matrix Anal Appl 32, 1095 (2011)");
-    }
-    Methods { text, references }
-}
-
-/// Which responses were given.
-fn responses(fod: &fod::Parameters) -> String {
-    let all = [
-        (&fod.response, "single fibres"),
-        (&fod.response_gm, "grey matter"),
-        (&fod.response_csf, "fluid"),
-    ];
-    let given: Vec<&str> =
-        all.into_iter().filter(|(path, _)| path.is_some()).map(|(_, tissue)| tissue).collect();
-    match &given[..] {
-        [] => "responses estimated from the data".to_owned(),
-        [_, _, _] => "given responses".to_owned(),
-        some => format!(
-            "a given response of {}, and others, where there are any, estimated from the data",
-            some.join(" and ")
-        ),
-    }
 }

@@ -5,11 +5,9 @@ use fimbria_image::sticks::StickSamples;
 use fimbria_image::{Image, Mask, counted};
 use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
-use fimbria_sticks::{Diffusivity, Relevance};
 
-use super::{Methods, closer_look};
+use super::closer_look;
 use crate::RunRecord;
-use crate::stages::sticks::{Sticks, SticksParameters, Within};
 
 /// Fibres with a smaller mean fraction are not shown, as in bedpostX's own maps.
 const LEAST_FRACTION: f64 = 0.05;
@@ -81,38 +79,4 @@ fn of_few(records: &[RunRecord], section: Section) -> Section {
          directions are less sure there than their spread says. More jumps between samples help.",
         counted(sampled, "voxel")
     ))
-}
-
-/// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(stage: &Sticks) -> Methods {
-    let sticks = &stage.parameters;
-    let model = match sticks.model.0 {
-        Diffusivity::Single => "sticks in a ball of one diffusivity",
-        Diffusivity::Gamma => "sticks in a ball of Gamma-distributed diffusivities",
-        Diffusivity::Zeppelin => "zeppelins in a ball of Gamma-distributed diffusivities",
-    };
-    let relevance = match sticks.ard.0 {
-        Relevance::Further => ", with automatic relevance determination of all but the first",
-        Relevance::All => ", with automatic relevance determination",
-        Relevance::Off => "",
-    };
-    let within = match stage.within {
-        Within::Mask => "",
-        Within::Fibres => {
-            " in the voxels whose density has a peak above 0.15 (FA, without densities)"
-        }
-    };
-    let SticksParameters { fibres, burn_in, jumps, sample_every, .. } = sticks;
-    Methods {
-        text: format!(
-            "The posterior of {model}, up to {fibres} fibres a voxel{relevance}, was sampled by \
-             Metropolis jumps{within}: {burn_in} to begin with, then every {sample_every}th of \
-             {jumps}, with the priors and proposals of FSL's bedpostx."
-        ),
-        references: vec![
-            "Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)",
-            "Behrens TEJ et al. NeuroImage 34, 144 (2007)",
-            "Jbabdi S et al. Magn Reson Med 68, 1846 (2012)",
-        ],
-    }
 }

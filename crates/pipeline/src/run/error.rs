@@ -1,0 +1,88 @@
+//! Why a run cannot be made.
+
+use super::System;
+use crate::options::OptionError;
+use crate::stages::load::LoadError;
+use crate::{Choice as _, StageError};
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file is no TOML, or has a key or value that is not known.
+    #[error("{path} is no configuration")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A setting on the command line cannot be used.
+    #[error("the setting `{setting}` cannot be used")]
+    Setting {
+        /// As given.
+        setting: String,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A table of the file is that of no stage.
+    #[error("[{0}] is no stage of a run")]
+    Table(String),
+    /// Options of a stage that are none, or contradict each other.
+    #[error("[{table}]: {source}")]
+    Options {
+        /// The stage.
+        table: String,
+        /// What is wrong.
+        source: OptionError,
+    },
+    /// Something that no run does.
+    #[error("run.fits has `{name}`, which is none of {known}")]
+    Unknown {
+        /// As asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The gradient table, which says what can be fitted, cannot be read.
+    #[error(transparent)]
+    Gradients(#[from] LoadError),
+    /// What is done is said twice.
+    #[error("run.preset and run.fits both say what is done: give one of them")]
+    Twice,
+    /// Susceptibility of nothing.
+    #[error("the preset susceptibility takes a gradient-echo scan: give the table [gre]")]
+    NoScan,
+    /// A connectome of no streamlines.
+    #[error("[connectome] counts streamlines, and none are made: add `track` to run.fits")]
+    NoStreamlines,
+    /// No series is named.
+    #[error("no series is named: give one, or `dwi` in the table [input]")]
+    NoSeries,
+    /// Something that is done upon what is not done.
+    #[error(
+        "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
+    )]
+    NoDirections(System),
+    /// Streamlines are to be as dense as nothing.
+    #[error("`sift2` weighs streamlines by the densities of `peaks`: add it to run.fits")]
+    NoDensities,
+    /// A fit that the gradient table does not support, or a formula that is none.
+    #[error(transparent)]
+    Fit(StageError),
+    /// Something that TOML cannot express, such as a path that is not UTF-8.
+    #[error("the parameters cannot be written as TOML")]
+    Unwritable(#[from] toml::ser::Error),
+}
+
+/// What is wrong with the table `name`.
+pub(super) fn options_of(name: &str) -> impl FnOnce(OptionError) -> ConfigError {
+    |source| ConfigError::Options { table: name.to_owned(), source }
+}

@@ -1,0 +1,143 @@
+//! The file of a run, and settings on the command line.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use super::{ConfigError, RunConfig, options_of};
+use crate::options::in_words;
+use crate::stages::methods;
+
+impl RunConfig {
+    /// Reads a TOML file. Relative paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where it cannot be read or understood.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = fimbria_image::read_regular_text(path)
+            .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
+        let unusable = |source| ConfigError::File { path: name.clone(), source: Box::new(source) };
+        // Read as a whole first, which says where in the file a mistake is.
+        toml::from_str::<Self>(&text).map_err(unusable)?;
+        let mut table = Table::try_from(Self::default())?;
+        merge(&mut table, with_words(toml::from_str(&text).map_err(unusable)?));
+        let mut config: Self = table.try_into().map_err(unusable)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for path in config.input.paths_mut() {
+            *path = folder.join(&*path);
+        }
+        config.check_tables()?;
+        for (name, values) in &mut config.tables {
+            if let Some(table) = methods::table(name) {
+                (table.paths_beside)(folder, values);
+            }
+        }
+        Ok(config)
+    }
+
+    /// Changes single values: each setting is `table.key=value`, the value in TOML or a plain
+    /// word.
+    ///
+    /// # Errors
+    /// [`ConfigError::Setting`] for keys and values that are not known.
+    pub fn with_settings(mut self, settings: &[String]) -> Result<Self, ConfigError> {
+        for setting in settings {
+            let unusable = |source| ConfigError::Setting {
+                setting: setting.clone(),
+                source: Box::new(source),
+            };
+            let change = with_words(parse_setting(setting).map_err(unusable)?);
+            let mut table = Table::try_from(&self)?;
+            merge(&mut table, change);
+            self = table.try_into().map_err(unusable)?;
+        }
+        self.check_tables()?;
+        Ok(self)
+    }
+
+    /// Whether every table is that of a stage, and has its options.
+    fn check_tables(&self) -> Result<(), ConfigError> {
+        for (name, values) in &self.tables {
+            let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
+            (table.check)(values).map_err(options_of(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// A setting as a table; a value that is no TOML is taken as a word.
+fn parse_setting(setting: &str) -> Result<Table, toml::de::Error> {
+    toml::from_str(setting).or_else(|error| match setting.split_once('=') {
+        Some((key, word)) if !word.trim().is_empty() => {
+            let quoted = Value::String(word.trim().to_owned());
+            toml::from_str(&format!("{key} = {quoted}")).map_err(|_| error)
+        }
+        _ => Err(error),
+    })
+}
+
+/// The same, with words for the numbers that JSON does not have.
+fn with_words(mut table: Table) -> Table {
+    let stages = table.iter_mut().filter(|(name, _)| *name != "input");
+    stages.for_each(|(_, table)| in_words(table));
+    table
+}
+
+fn merge(table: &mut Table, change: Table) {
+    for (key, value) in change {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(change)) => merge(inner, change),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::fits::DTI;
+
+    #[test]
+    fn settings_change_single_values_and_words_need_no_quotes() {
+        let settings = [
+            "dti.method=nlls",
+            "dti.maps=[\"FA\", \"MD\"]",
+            "input.b0_threshold=20",
+            "input.memory=2G",
+        ];
+        let config = RunConfig::default().with_settings(&settings.map(str::to_owned)).unwrap();
+        let dti = config.fit(DTI, "").unwrap().parameters();
+        assert_eq!(dti["fit"]["method"], "nlls");
+        assert_eq!(dti["fit"]["maps"], serde_json::json!(["FA", "MD"]));
+        assert_eq!(config.input.b0_threshold, Some(20.0));
+        assert_eq!(config.input.memory.unwrap().0, 2 << 30);
+    }
+
+    #[test]
+    fn unknown_keys_and_values_are_refused_by_name() {
+        for (setting, part) in [
+            ("dti.methood=wls", "methood"),
+            ("dti.method=magic", "magic"),
+            ("dtii.method=wls", "dtii"),
+            ("dti", "dti"),
+        ] {
+            let error = RunConfig::default().with_settings(&[setting.to_owned()]).unwrap_err();
+            let text = format!("{error} {:?}", std::error::Error::source(&error));
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_of_a_file_are_relative_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        std::fs::write(&path, "[input]\ndwi = \"dwi.nii.gz\"\n[dti]\nmethod = \"ols\"\n").unwrap();
+        let config = RunConfig::read(&path).unwrap();
+        assert_eq!(config.input.dwi, folder.path().join("dwi.nii.gz"));
+        let dti = config.fit(DTI, "").unwrap().parameters();
+        assert_eq!(dti["fit"]["method"], "ols");
+    }
+}

@@ -1,0 +1,40 @@
+//! The evaluation among all methods, and in words for a paper.
+
+use fimbria_life::Method as Solver;
+
+use super::{LIFE_WRITES, LifeInRun, LifeParameters};
+use crate::stages::method::{Method, OptionTable};
+use crate::stages::shown::Methods;
+
+pub(in crate::stages) const METHOD: Method = Method {
+    table: Some(OptionTable::of::<LifeParameters>()),
+    writes: LIFE_WRITES,
+    restored: |record| Some(Box::new(LifeInRun::of_record(record)?)),
+    text: |records| Some(text(&records.iter().find_map(LifeInRun::of_record)?.parameters)),
+    ..Method::named("life")
+};
+
+/// What was done, in words for a paper.
+fn text(life: &LifeParameters) -> Methods {
+    let LifeParameters { axial, radial, tolerance, l1, .. } = life;
+    let group = life.group.unwrap_or_default();
+    let penalised = if *l1 > 0.0 || group > 0.0 { " and penalties on w" } else { "" };
+    let solver = match life.solver.0 {
+        _ if group > 0.0 => "Proximal steps of Barzilai and Borwein's length",
+        Solver::Conjugate => "Conjugate gradients on faces of w ≥ 0",
+        Solver::Sbb => "The subspace Barzilai-Borwein method",
+    };
+    Methods {
+        text: format!(
+            "Every streamline got the weight w ≥ 0 that together with all others minimises ½‖y - \
+             Mw‖²{penalised} (linear fascicle evaluation): y is the demeaned signal, and a column of M the \
+             demeaned signal of tissue with diffusivities {axial} and {radial} mm²/s along the \
+             streamline. {solver} ended at a projected gradient of {tolerance:.0e} of that without \
+             weights."
+        ),
+        references: vec![
+            "Pestilli F et al. Nat Methods 11, 1058 (2014)",
+            "Caiafa CF, Pestilli F. Sci Rep 7, 11491 (2017)",
+        ],
+    }
+}

@@ -1,0 +1,54 @@
+//! What a method says of itself for every room: its stage, its folder and its table in the file of a run.
+
+use std::path::Path;
+
+use fimbria_image::MapSpec;
+
+use super::shown::Methods;
+use crate::options::{OptionError, Options, Values, in_run, paths_beside};
+use crate::{RunRecord, Stage, Written};
+
+/// A method, by the name of its stage; `methods.rs` lists them. Types of options and
+/// stages stay inside its functions.
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// Its options in a run; `None` where there are none.
+    pub(crate) table: Option<OptionTable>,
+    /// What its command writes.
+    pub(crate) writes: &'static [Written],
+    /// Maps of the folder with this record that are not what `writes` has.
+    pub(crate) maps: fn(&RunRecord) -> Vec<&'static MapSpec>,
+    /// The stage that wrote the folder with this record, where the page shows what it restores.
+    pub(crate) restored: fn(&RunRecord) -> Option<Box<dyn Stage>>,
+    /// What was done, where one of these records is its own.
+    pub(crate) text: fn(&[RunRecord]) -> Option<Methods>,
+}
+
+impl Method {
+    /// A method of which nothing else is known.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            table: None,
+            writes: &[],
+            maps: |_| Vec::new(),
+            restored: |_| None,
+            text: |_| None,
+        }
+    }
+}
+
+/// The options of a stage as a table of a run's file.
+pub(crate) struct OptionTable {
+    /// Whether they are options of the stage, and do not contradict each other.
+    pub(crate) check: fn(&Values) -> Result<(), OptionError>,
+    /// Takes the files among them as relative to a folder.
+    pub(crate) paths_beside: fn(&Path, &mut Values),
+}
+
+impl OptionTable {
+    pub(crate) const fn of<T: Options>() -> Self {
+        Self { check: |values| in_run::<T>(values).map(drop), paths_beside: paths_beside::<T> }
+    }
+}

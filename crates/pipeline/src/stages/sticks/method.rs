@@ -1,0 +1,49 @@
+//! The sampling among all methods, and in words for a paper.
+
+use fimbria_sticks::{Diffusivity, Relevance};
+
+use super::{STICKS_WRITES, Sticks, SticksInRun, SticksParameters, Within};
+use crate::stages::method::{Method, OptionTable};
+use crate::stages::shown::Methods;
+
+pub(in crate::stages) const METHOD: Method = Method {
+    table: Some(OptionTable::of::<SticksInRun>()),
+    writes: STICKS_WRITES,
+    restored: |record| Some(Box::new(Sticks::of_record(record)?)),
+    text: |records| Some(text(&records.iter().find_map(Sticks::of_record)?)),
+    ..Method::named("sticks")
+};
+
+/// What was done, in words for a paper.
+fn text(stage: &Sticks) -> Methods {
+    let sticks = &stage.parameters;
+    let model = match sticks.model.0 {
+        Diffusivity::Single => "sticks in a ball of one diffusivity",
+        Diffusivity::Gamma => "sticks in a ball of Gamma-distributed diffusivities",
+        Diffusivity::Zeppelin => "zeppelins in a ball of Gamma-distributed diffusivities",
+    };
+    let relevance = match sticks.ard.0 {
+        Relevance::Further => ", with automatic relevance determination of all but the first",
+        Relevance::All => ", with automatic relevance determination",
+        Relevance::Off => "",
+    };
+    let within = match stage.within {
+        Within::Mask => "",
+        Within::Fibres => {
+            " in the voxels whose density has a peak above 0.15 (FA, without densities)"
+        }
+    };
+    let SticksParameters { fibres, burn_in, jumps, sample_every, .. } = sticks;
+    Methods {
+        text: format!(
+            "The posterior of {model}, up to {fibres} fibres a voxel{relevance}, was sampled by \
+             Metropolis jumps{within}: {burn_in} to begin with, then every {sample_every}th of \
+             {jumps}, with the priors and proposals of FSL's bedpostx."
+        ),
+        references: vec![
+            "Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)",
+            "Behrens TEJ et al. NeuroImage 34, 144 (2007)",
+            "Jbabdi S et al. Magn Reson Med 68, 1846 (2012)",
+        ],
+    }
+}
