@@ -16,15 +16,15 @@ const BEFORE_FITS: &[&Method] = &[
         restored: |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() })),
         ..Method::named("quality")
     },
+];
+
+const AFTER_FITS: &[&Method] = &[
     &peaks::METHOD,
     &sticks::METHOD,
     &track::METHOD,
     &life::METHOD,
     &sift2::METHOD,
     &connectome::METHOD,
-];
-
-const AFTER_FITS: &[&Method] = &[
     &Method { table: Some(OptionTable::of::<PhaseFiles>()), ..Method::named("gre") },
     &field::METHOD,
     &qsm::METHOD,
@@ -34,7 +34,7 @@ const AFTER_FITS: &[&Method] = &[
 /// What no run makes.
 const ALONE: &[&Method] = &[&Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
 
-/// All methods of a run, in its order; the tensor fit, which comes first there, is among the fits.
+/// All methods of a run, in its order.
 pub(super) fn of_runs() -> impl Iterator<Item = &'static Method> {
     let fits = FITS.iter().map(|fit| fit.method());
     BEFORE_FITS.iter().copied().chain(fits).chain(AFTER_FITS.iter().copied())
