@@ -11,7 +11,8 @@ fn head() -> Image {
     for voxel in 0..grid.len() {
         let [x, y, z] = grid.voxel(voxel).map(|i| (i as f32 - 23.5) * 4.0);
         let radius = (x * x + y * y + z * z).sqrt();
-        let is_soft = (82.0..92.0).contains(&radius) || radius > 82.0 && x.hypot(y) < 50.0 && z < 0.0;
+        let is_soft =
+            (82.0..92.0).contains(&radius) || radius > 82.0 && x.hypot(y) < 50.0 && z < 0.0;
         image.data[voxel] = match radius {
             _ if radius < 69.0 => 400.0,
             _ if is_soft => 420.0,

@@ -85,9 +85,10 @@ fn the_own_derivatives_are_those_of_dual_numbers() {
         for b in [0.0, 1.0, 3.0] {
             let known = covariates::<FEW>(Tissue::White, b, [0.48, 0.6, 0.64]);
             let p = [1.3, 0.55, odi, 0.2, 0.3, -0.7, 0.1];
-            // Rounding, times the slope by ODI of a concentration of 60, some 1e4.
+            // What is left of the guess that the recurrence begins with, 1e-9, times the slope of the
+            // concentration by ODI, up to 5e3.
             let error = derivative_error(&Dispersed::<FEW>, &p, &known, &axes);
-            assert!(error < 1e-9, "ODI {odi}, b {b}: {error:e}");
+            assert!(error < 2e-5, "ODI {odi}, b {b}: {error:e}");
         }
     }
 }

@@ -6,7 +6,9 @@ use fimbria_compute::device::KernelSource;
 use fimbria_compute::math;
 
 use crate::expr::{Precision, kernel_text};
-use crate::lm::likelihood::{BESSEL_SPLIT, I0_LARGE, I0_SMALL, I1_LARGE, I1_SMALL, LEAST_VARIANCE, ROOT_HALF_PI};
+use crate::lm::likelihood::{
+    BESSEL_SPLIT, I0_LARGE, I0_SMALL, I1_LARGE, I1_SMALL, LEAST_VARIANCE, ROOT_HALF_PI,
+};
 use crate::lm::problems::Rows;
 use crate::lm::rules::{self, Rules};
 use crate::lm::{
