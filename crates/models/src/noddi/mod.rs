@@ -2,7 +2,7 @@
 //! follow Watson's distribution, what hinders water beside them, and free water.
 //!
 //! Signal without weighting, all fractions, dispersion and mean direction are fitted to all volumes
-//! at once, from the best of a [grid](start); [`Dispersed`] is the signal.
+//! at once, from the best of a grid; [`Dispersed`] is the signal.
 
 mod signal;
 mod start;

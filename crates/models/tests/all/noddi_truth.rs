@@ -5,24 +5,24 @@ use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
 use fimbria_models::Fitted;
 use fimbria_models::noddi::{Dispersed, Tissue, covariates};
 
-pub const S0: f64 = 900.0;
+pub(crate) const S0: f64 = 900.0;
 
 /// icvf, od and isovf of 8 x 7 x 4 voxels: all of a grid.
-pub fn truth(voxel: usize) -> [f64; 3] {
+pub(crate) fn truth(voxel: usize) -> [f64; 3] {
     let [i, j, k] = [voxel % 8, voxel / 8 % 7, voxel / 56];
     let odi = [0.04, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8][j];
     [0.1 + 0.8 / 7.0 * i as f64, odi, 0.2 * k as f64]
 }
 
 /// The mean direction of a voxel, unit: all over the sphere.
-pub fn direction(voxel: usize) -> [f64; 3] {
+pub(crate) fn direction(voxel: usize) -> [f64; 3] {
     let z = 2.0 * ((voxel as f64 * 0.754_877_666) % 1.0) - 1.0;
     let (angle, r) = (voxel as f64 * 2.399_963_23, f64::sqrt(1.0 - z * z));
     [r * angle.cos(), r * angle.sin(), z]
 }
 
 /// A series of `copies` times those voxels: `noisy` makes the measured signal of the true one.
-pub fn series(
+pub(crate) fn series(
     table: &GradientTable,
     tissue: Tissue,
     copies: usize,
@@ -47,7 +47,7 @@ pub fn series(
 }
 
 /// Of icvf, od and isovf: mean difference from the truth, and root mean square.
-pub fn errors(fit: &Fitted) -> [[f64; 2]; 3] {
+pub(crate) fn errors(fit: &Fitted) -> [[f64; 2]; 3] {
     std::array::from_fn(|k| {
         let image = &fit.maps[k].image;
         let differences: Vec<f64> = (image.data.iter().enumerate())
