@@ -470,7 +470,8 @@ def local_field(
     magnitude : optional
         Magnitude, likewise: weighs voxels and echoes, gives R2* and, without a mask, the mask
     mask : optional
-        Voxels to work on [x, y, z]; by default what is bright in the first magnitude
+        Voxels to work on [x, y, z]; by default one made of the magnitudes, as `fimbria mask`
+        makes it
     affine : optional
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity

@@ -90,7 +90,7 @@ def run(
         What directions that are not of unit length mean [default: auto]
     mask : path
         Voxels to work on: a 3-D image on the grid of the series, inside where above zero
-        [default: a simple brain mask from the unweighted volumes]
+        [default: one made of the series, as `fimbria mask` makes it]
     grad_dev : path
         Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
         directions; for `fit dti` and `sticks`, other methods refuse it
