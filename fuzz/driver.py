@@ -71,6 +71,7 @@ COMMANDS = [
     "fit fod head/dwi.nii --mask head/mask.nii --order 4 --regularisation 0.01 -o out",
     "fit mono head/dwi.nii --mask head/mask.nii -o out",
     "fit msdki head/dwi.nii --mask head/mask.nii -o out",
+    "fit noddi head/dwi.nii --mask head/mask.nii -o out",
     "fit ivim curves/dwi.nii --mask curves/mask.nii -o out",
     "fit stremi curves/dwi.nii --mask curves/mask.nii --bmax 3000 -o out",
     f"fit dki1d {CURVES}",

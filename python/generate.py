@@ -27,6 +27,7 @@ CLASSES = {
     "dki1d": ("KurtosisPerDirectionModel", "Fit"),
     "stremi1d": ("StretchedExponentialPerDirectionModel", "Fit"),
     "mono": ("MonoExponentialModel", "Fit"),
+    "noddi": ("NeuriteModel", "Fit"),
     "expr": ("ExpressionModel", "Fit"),
 }
 # What examples of models fit: a table of two shells, and signals of it.
@@ -95,6 +96,10 @@ CLASS_EXAMPLES = {
         "((3,), 0.8)",
     ),
     "mono": ([*OF_REPEATS, "made = MonoExponentialModel(table).fit(100 * np.exp(-b * 1e-3))", "round(float(made.D), 5), round(float(made.S0), 2)"], "(0.001, 100.0)"),
+    "noddi": (
+        [*OF_A_FIBRE, "made = NeuriteModel(table).fit(signal)", "made.icvf.shape, made.direction.shape"],
+        "((), (3,))",
+    ),
     "expr": (
         [
             *OF_REPEATS,

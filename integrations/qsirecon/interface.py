@@ -11,7 +11,7 @@ from nipype.interfaces.base import BaseInterfaceInputSpec, File, SimpleInterface
 SCALARS = yaml.safe_load(
     subprocess.run(["fimbria", "describe", "--format", "qsirecon"], check=True, capture_output=True).stdout
 )
-MODELS = ("dti", "dki", "msdki", "dki1d", "stremi", "stremi1d", "ivim", "mono")
+MODELS = ("dti", "dki", "msdki", "dki1d", "stremi", "stremi1d", "ivim", "mono", "noddi")
 
 
 class FimbriaFitInputSpec(BaseInterfaceInputSpec):
@@ -53,7 +53,8 @@ class FimbriaFit(SimpleInterface):
             if done.returncode != 0:
                 raise RuntimeError(done.stderr.strip())
             for path in folder.glob("*_dwimap.nii.gz"):
-                label = "_".join(re.search(r"model-(\w+?)_param-(\w+?)_", path.name).groups())
+                found = re.search(r"model-(\w+?)_param-(\w+?)_(?:desc-(\w+?)_)?dwimap", path.name)
+                label = "_".join(filter(None, found.groups()))
                 if label in SCALARS:
                     self._results[label] = str(path)
         return runtime

@@ -20,6 +20,7 @@ __all__ = [
     "KurtosisPerDirectionModel",
     "MeanSignalKurtosisModel",
     "MonoExponentialModel",
+    "NeuriteModel",
     "StretchedExponentialModel",
     "StretchedExponentialPerDirectionModel",
     "TensorModel",
@@ -472,7 +473,7 @@ class StretchedExponentialModel(Model):
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
-    likelihood : {gaussian, offset-gaussian, rician}
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
         How noise enters [default: gaussian]
     sigma : number
         Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
@@ -558,7 +559,7 @@ class StretchedExponentialModel(Model):
         projection: Literal["dti", "paper"] | None = None,
         axes_bmax: float | None = None,
         bmax: float | None = None,
-        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
         background: str | PathLike[str] | None = None,
         precision: Literal["single", "double"] | None = None,
@@ -704,7 +705,7 @@ class StretchedExponentialPerDirectionModel(Model):
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
-    likelihood : {gaussian, offset-gaussian, rician}
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
         How noise enters [default: gaussian]
     sigma : number
         Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
@@ -783,7 +784,7 @@ class StretchedExponentialPerDirectionModel(Model):
         gtab: Any,
         *,
         bmax: float | None = None,
-        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
         background: str | PathLike[str] | None = None,
         precision: Literal["single", "double"] | None = None,
@@ -815,7 +816,7 @@ class IvimModel(Model):
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
-    likelihood : {gaussian, offset-gaussian, rician}
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
         How noise enters [default: gaussian]
     sigma : number
         Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
@@ -888,7 +889,7 @@ class IvimModel(Model):
         gtab: Any,
         *,
         bmax: float | None = None,
-        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
         background: str | PathLike[str] | None = None,
         precision: Literal["single", "double"] | None = None,
@@ -920,7 +921,7 @@ class MonoExponentialModel(Model):
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
-    likelihood : {gaussian, offset-gaussian, rician}
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
         How noise enters [default: gaussian]
     sigma : number
         Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
@@ -988,7 +989,7 @@ class MonoExponentialModel(Model):
         gtab: Any,
         *,
         bmax: float | None = None,
-        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
         background: str | PathLike[str] | None = None,
         precision: Literal["single", "double"] | None = None,
@@ -1088,6 +1089,129 @@ class MeanSignalKurtosisModel(Model):
             shells=shells,
         )
 
+class NeuriteModel(Model):
+    """Fit NODDI: density and dispersion of neurites, free water, mean direction.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    tissue : {white, grey, ex-vivo}
+        Which diffusivities are taken as known [default: white]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    icvf
+        neurite density index: share of the tissue's signal that is in sticks; NaN where there
+        is no tissue
+    od
+        orientation dispersion index, 0 parallel, 1 all over the sphere; NaN where there are no
+        sticks
+    isovf
+        share of free water in the signal
+    tf
+        tissue fraction, 1 - isovf
+    icvf_modulated
+        icvf times tf, 0 where there is no tissue
+    od_modulated
+        od times tf, 0 where there is no tissue
+    kappa
+        concentration of Watson's distribution, 1/tan(pi od/2)
+    S0
+        signal without diffusion weighting, input units
+    direction
+        mean direction of the neurites; NaN where there are none
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Zhang H et al. NeuroImage 61, 1000 (2012): the model
+    Guerrero JM et al. PLoS One 14, e0217118 (2019): diffusivities in grey matter
+    Parker CS et al. NeuroImage 245, 118749 (2021): means weighted by tissue
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = NeuriteModel(table).fit(signal)
+    >>> made.icvf.shape, made.direction.shape
+    ((), (3,))
+    """
+
+    name = "noddi"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        tissue: Literal["white", "grey", "ex-vivo"] | None = None,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            tissue=tissue,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
 class ExpressionModel(Model):
     """Fit a signal model written as an expression, 'S0*exp(-b*D)+C'.
 
@@ -1105,7 +1229,7 @@ class ExpressionModel(Model):
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
-    likelihood : {gaussian, offset-gaussian, rician}
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
         How noise enters [default: gaussian]
     sigma : text
         Standard deviation of the noise in input units, a number or a map, for the offset-
@@ -1181,7 +1305,7 @@ class ExpressionModel(Model):
         *,
         constant: str | float | Sequence[str | float] | None = None,
         bmax: float | None = None,
-        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: str | float | None = None,
         background: str | PathLike[str] | None = None,
         precision: Literal["single", "double"] | None = None,

@@ -98,12 +98,12 @@ impl VoxelModel<4> for BiExponential {
         ]
     }
 
-    fn values(&self, p: &[f32; 4], scale: f32, out: &mut [f32]) {
+    fn values(&self, p: &[f32; 4], _: &[f32], scale: f32, out: &mut [f32]) {
         let [s0, f, fast, slow] = *p;
         out.copy_from_slice(&[f, slow * MM2_PER_S, fast * MM2_PER_S, s0 * scale]);
     }
 
-    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 4] {
+    fn parameters_of(&self, values: &[f32], _: &[f32], scale: f32) -> [f32; 4] {
         [values[3] / scale, values[0], values[2] / MM2_PER_S, values[1] / MM2_PER_S]
     }
 }

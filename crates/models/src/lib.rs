@@ -12,6 +12,7 @@
 //!   good, with thresholds;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
 //!   kurtosis of the mean signal of each shell;
+//! * [`noddi`]: neurite density and dispersion, and free water;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask.
@@ -38,6 +39,7 @@ pub mod ivim;
 pub mod mono;
 pub mod msdki;
 pub mod nlls;
+pub mod noddi;
 pub mod noise;
 mod otsu;
 mod precision;
@@ -55,6 +57,6 @@ pub use voxelwise::{Fitted, FittedMap, RaisedSamples};
 #[macro_export]
 macro_rules! each_fit {
     ($to:ident) => {
-        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki expr }
+        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi expr }
     };
 }

@@ -62,11 +62,11 @@ impl VoxelModel<2> for MonoExponential {
         ]
     }
 
-    fn values(&self, p: &[f32; 2], scale: f32, out: &mut [f32]) {
+    fn values(&self, p: &[f32; 2], _: &[f32], scale: f32, out: &mut [f32]) {
         out.copy_from_slice(&[p[1] * MM2_PER_S, p[0] * scale]);
     }
 
-    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 2] {
+    fn parameters_of(&self, values: &[f32], _: &[f32], scale: f32) -> [f32; 2] {
         [values[1] / scale, values[0] / MM2_PER_S]
     }
 }

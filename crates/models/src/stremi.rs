@@ -175,7 +175,7 @@ impl VoxelModel<7> for StretchedTensor {
         ]
     }
 
-    fn values(&self, p: &[f32; 7], scale: f32, out: &mut [f32]) {
+    fn values(&self, p: &[f32; 7], _: &[f32], scale: f32, out: &mut [f32]) {
         let [s0, a1, a2, a3, g1, g2, g3] = *p;
         let mean = (g1 + g2 + g3) / 3.0;
         let spread = (g1 - mean).powi(2) + (g2 - mean).powi(2) + (g3 - mean).powi(2);
@@ -196,7 +196,7 @@ impl VoxelModel<7> for StretchedTensor {
         ]);
     }
 
-    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 7] {
+    fn parameters_of(&self, values: &[f32], _: &[f32], scale: f32) -> [f32; 7] {
         let [g1, g2, g3, a1, a2, a3] = std::array::from_fn(|k| values[k]);
         [values[10] / scale, a1, a2, a3, g1, g2, g3]
     }

@@ -103,8 +103,12 @@ impl MapStyle {
             MapLayout::Fsl => format!("{stage}_{}", map.name),
             MapLayout::Mrtrix => mrtrix_name(&map.name),
             MapLayout::Bids => {
-                let param = bids_param(&map.name);
-                format!("{entities}model-{model}_param-{param}_dwimap")
+                let (name, desc) = match map.name.strip_suffix("_modulated") {
+                    Some(name) => (name, "desc-modulated_"),
+                    None => (&*map.name, ""),
+                };
+                let param = bids_param(name);
+                format!("{entities}model-{model}_param-{param}_{desc}dwimap")
             }
         }
     }

@@ -155,6 +155,7 @@ fn protocols_that_do_not_support_a_model_are_refused() {
         ("stremi1d", ["needs 4 different b-values", "has 2"]),
         ("stremi", ["4 different b-values", "has 2"]),
         ("ivim", ["2 from there on", "has 1 and 1"]),
+        ("noddi", ["one shell", "2 such b-values"]),
         ("mono --bmax 10", ["2 different b-values", "has 1"]),
     ] {
         let error = folder.failed(&format!("fit {model} {SUBJECT}"));
@@ -212,6 +213,7 @@ fn unusable_voxels_are_marked_and_zero() {
         ("dki1d --eta fixed:0", "MK"),
         ("stremi1d", "Mgamma"),
         ("stremi", "Mgamma"),
+        ("noddi", "od"),
         ("ivim", "f"),
         ("mono", "D"),
     ] {

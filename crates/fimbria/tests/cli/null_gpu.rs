@@ -54,6 +54,7 @@ const CASES: &[Case] = &[
     case("fit dki", Shells, SERIES),
     case("fit msdki", Shells, SERIES),
     case("fit mono", Shells, SERIES),
+    case("fit noddi", Shells, SERIES),
     case(
         "fit expr",
         Shells,

@@ -3,7 +3,7 @@
 
 use fimbria_compute::dense::cholesky;
 
-use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64};
+use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64, rician_mean_f64};
 use super::problems::LmStatus;
 use super::rules::{self, Rules};
 use super::{LmOptions, Model, Parameter, trust};
@@ -98,6 +98,11 @@ pub(super) fn evaluate<const P: usize, M: Model<P>>(
             let with_offset = f.hypot(sigma);
             slope = slope.map(|s| s * f / with_offset);
             f = with_offset;
+        }
+        if likelihood == Likelihood::RicianMean {
+            let (mean, by) = rician_mean_f64(f, sigma);
+            slope = slope.map(|s| s * by);
+            f = mean;
         }
         at.squares += w * (f - y).powi(2);
         at.cost += 0.5 * w * (f - y).powi(2);

@@ -52,7 +52,7 @@ impl LmStatus {
 pub struct LmOptions {
     /// How noise enters.
     pub likelihood: Likelihood,
-    /// Noise level of the offset-Gaussian and Rician likelihoods, in units of the samples.
+    /// Noise level of all likelihoods but the Gaussian, in units of the samples.
     pub sigma: Sigma,
     /// Iterations after which a problem is given up.
     pub max_iterations: u32,

@@ -23,7 +23,7 @@ pub(crate) use self::errors::error_spec;
 pub(crate) use self::protocol::Protocol;
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
 pub(crate) use self::tile::Floor;
-pub(crate) use self::whole::{VoxelModel, Whole, whole_maps};
+pub(crate) use self::whole::{VoxelModel, Whole, whole_maps, with_errors};
 use crate::dti::Precision;
 use crate::noise;
 

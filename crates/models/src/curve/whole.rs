@@ -5,7 +5,7 @@ use std::ops::Range;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
 use fimbria_fitting::lm::{Model, Parameter, Rows, Weights};
-use fimbria_image::MapSpec;
+use fimbria_image::{MapKind, MapSpec};
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
@@ -29,14 +29,15 @@ pub(crate) trait VoxelModel<const P: usize>: Model<P> {
     /// constants.
     fn start(&self, b: &[f32], samples: &[f32], constants: &[f32]) -> [f32; P];
 
-    /// The maps, without residual and status.
+    /// The maps, without residual and status; vectors, which have no standard errors, last.
     fn specs(&self) -> Vec<MapSpec>;
 
-    /// The values of a voxel's maps, volume by volume; `scale` brings signals to input units.
-    fn values(&self, p: &[f32; P], scale: f32, out: &mut [f32]);
+    /// The values of a voxel's maps, volume by volume, from its parameters and constants; `scale`
+    /// brings signals to input units.
+    fn values(&self, p: &[f32; P], constants: &[f32], scale: f32, out: &mut [f32]);
 
     /// The parameters that have these values.
-    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; P];
+    fn parameters_of(&self, values: &[f32], constants: &[f32], scale: f32) -> [f32; P];
 }
 
 /// The fit of a model to all volumes of a voxel. Inputs beyond the volumes of the series are the
@@ -66,9 +67,14 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
 
 /// The maps of a model, where asked for with their standard errors, the status last.
 pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>, errors: bool) -> Vec<MapSpec> {
-    let mut maps = model.specs();
+    with_errors(model.specs(), errors)
+}
+
+/// These maps, where asked for with their standard errors, then residual and status.
+pub(crate) fn with_errors(mut maps: Vec<MapSpec>, errors: bool) -> Vec<MapSpec> {
     if errors {
-        maps.extend(maps.iter().map(error_spec).collect::<Vec<_>>());
+        let scalars = maps.iter().filter(|spec| spec.kind == MapKind::Scalar);
+        maps.extend(scalars.map(error_spec).collect::<Vec<_>>());
     }
     maps.extend([MapSpec::residual(), MapSpec::status()]);
     maps
@@ -144,7 +150,7 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let parameters = self.model.parameters();
         let layout = solve(&self.model, &parameters, &scaled, &batch, &self.options, on, results)?;
         in_columns(on.workers(), stride, [tile.rows], |range, [mut rows]| {
-            self.write_some(&scaled, &layout, results, range, &mut rows);
+            self.write_some(&scaled, &layout, [results, &constants], range, &mut rows);
         });
         Ok(())
     }
@@ -165,18 +171,18 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         for voxel in range.start..range.end.min(scaled.n) {
             let settled = earlier.len() >= n_values * stride
                 && (0..n_values).any(|row| earlier[row * stride + voxel] != 0.0);
+            for (k, value) in known.iter_mut().enumerate() {
+                *value = constants[k * stride + voxel];
+            }
             let mut known_before = [f32::NAN; P];
             if settled {
                 for (row, value) in values.iter_mut().enumerate() {
                     *value = earlier[row * stride + voxel];
                 }
-                known_before = self.model.parameters_of(&values, scaled.scale[voxel]);
+                known_before = self.model.parameters_of(&values, &known, scaled.scale[voxel]);
             }
             for (i, value) in of_voxel.iter_mut().enumerate() {
                 *value = samples[i * stride + voxel];
-            }
-            for (k, value) in known.iter_mut().enumerate() {
-                *value = constants[k * stride + voxel];
             }
             let start = self.model.start(b, &of_voxel, &known);
             for (k, before) in known_before.into_iter().enumerate() {
@@ -192,12 +198,12 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         self.model.specs().iter().map(|spec| spec.n_volumes).sum()
     }
 
-    /// Writes the rows of maps of some voxels from the results of all.
+    /// Writes the rows of maps of some voxels from the results and constants of all.
     fn write_some(
         &self,
         scaled: &Scaled<'_>,
         layout: &Rows,
-        results: &[f32],
+        [results, constants]: [&[f32]; 2],
         range: Range<usize>,
         rows: &mut [&mut [f32]],
     ) {
@@ -205,6 +211,7 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let [residual_row, status_row] = [rows.len() - 2, rows.len() - 1];
         let n_values = self.n_values();
         let (mut values, mut errors) = (vec![0.0; n_values], vec![0.0; n_values]);
+        let mut known = vec![0.0; self.model.n_constants()];
         for voxel in range.start..range.end.min(scaled.n) {
             let lane = voxel - range.start;
             let at = |row: usize| results[row * scaled.stride + voxel];
@@ -215,14 +222,18 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             }
             let scale = scaled.scale[voxel];
             let p = std::array::from_fn(at);
-            self.model.values(&p, scale, &mut values);
+            for (k, value) in known.iter_mut().enumerate() {
+                *value = constants[k * scaled.stride + voxel];
+            }
+            self.model.values(&p, &known, scale, &mut values);
             for (row, &value) in rows.iter_mut().zip(&values) {
                 row[lane] = value;
             }
             if self.options.errors {
-                let values = |p: &[f32; P], out: &mut [f32]| self.model.values(p, scale, out);
+                let values =
+                    |p: &[f32; P], out: &mut [f32]| self.model.values(p, &known, scale, out);
                 standard_errors(&p, layout, at, values, &mut errors);
-                for (row, &error) in rows[n_values..].iter_mut().zip(&errors) {
+                for (row, &error) in rows[n_values..residual_row].iter_mut().zip(&errors) {
                     row[lane] = error;
                 }
             }

@@ -18,6 +18,8 @@ mod hot_real;
 mod laws;
 mod locked;
 mod msdki;
+mod noddi;
+mod noddi_truth;
 mod nvrtc;
 mod partly;
 mod recovery;

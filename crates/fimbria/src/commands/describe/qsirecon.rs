@@ -18,8 +18,12 @@ pub(super) fn text(methods: &[Method]) -> String {
         if let Some((model, parameter)) = labels(output)
             && names.insert((model, parameter))
         {
+            let (label, entities) = match parameter.split_once("_desc-") {
+                Some((of, desc)) => (format!("{of}_{desc}"), format!("{of}\n        desc: {desc}")),
+                None => (parameter.to_owned(), parameter.to_owned()),
+            };
             text += &format!(
-                "{model}_{parameter}:\n    bids:\n        model: {model}\n        param: {parameter}\n    \
+                "{model}_{label}:\n    bids:\n        model: {model}\n        param: {entities}\n    \
                  metadata:\n        Description: {}\n",
                 quoted(&output.holds)
             );
@@ -28,7 +32,8 @@ pub(super) fn text(methods: &[Method]) -> String {
     text
 }
 
-/// Model and parameter in the BIDS name of a map of one number a voxel.
+/// Model and parameter in the BIDS name of a map of one number a voxel, with the description where it has
+/// one.
 fn labels(output: &Output) -> Option<(&str, &str)> {
     let is_scalar = output.kind.as_deref() == Some("scalar") && output.volumes == Some(1);
     let name = output.files.get("bids").filter(|_| is_scalar)?;

@@ -282,6 +282,13 @@ const STREMI: Proof = Proof {
     ],
 };
 
+const NODDI: Proof = Proof {
+    command: "fit noddi",
+    fixture: with_shells,
+    line: LINE,
+    rows: &[TABLE, STYLE, SERIES, CURVE, &[("tissue", With("--tissue ex-vivo"))], NO_DEVIATION],
+};
+
 const STREMI1D: Proof = Proof {
     command: "fit stremi1d",
     fixture: with_protocol,
@@ -311,7 +318,7 @@ const DKI1D: Proof = Proof {
 };
 
 pub(super) const PROOFS: &[&Proof] =
-    &[&DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI];
+    &[&DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI, &NODDI];
 
 #[test]
 fn of_dti() {
@@ -341,6 +348,11 @@ fn of_fod() {
 #[test]
 fn of_ivim() {
     prove(&IVIM);
+}
+
+#[test]
+fn of_noddi() {
+    prove(&NODDI);
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub fn checks() -> Vec<Check> {
         single("LM weighted, one fixed", DECAY, fixed, Likelihood::Gaussian, true),
         single("LM offset-Gaussian", KURTOSIS, kurtosis(), Likelihood::OffsetGaussian, false),
         single("LM Rician", KURTOSIS, kurtosis(), Likelihood::Rician, false),
+        single("LM Rician mean", KURTOSIS, kurtosis(), Likelihood::RicianMean, false),
         Case {
             precision: Precision::Double,
             ..single("LM double precision", KURTOSIS, kurtosis(), Likelihood::Gaussian, false)

@@ -4,7 +4,7 @@
    Before this text stands lm_model, the signal with its derivatives, and for the Rician likelihood
    the polynomials of the Bessel functions. Constants: REAL and the
    operations on it (R_...); P, N_SAMPLES, N_COLUMNS, N_CONSTANTS; KIND (0 least squares, 1
-   weighted, 2 offset-Gaussian, 3 Rician); WEIGHTS (0 all one, 1 per sample, 2 per problem);
+   weighted, 2 offset-Gaussian, 3 Rician, 4 the mean of it); WEIGHTS (0 all one, 1 per sample, 2 per problem);
    OWN_STARTS; SIGMA_ROW (-1: SIGMA for all); WANTS_COVARIANCE; the rules by their names;
    codes of the status; and the tables lm_lower, lm_upper, lm_start, lm_fixed by parameter.
    Over many parameters loops stay loops, and arrays live in memory: unrolled, twelve parameters take all 255
@@ -42,6 +42,30 @@ DEVICE_FN REAL lm_ln_i0e(REAL z, REAL *ratio) {
 }
 #endif
 
+#if KIND == 4
+/* The mean of the magnitude of f with noise sigma in each part, and its derivative by f. */
+DEVICE_FN REAL lm_rician_mean(REAL f, REAL sigma, REAL *by) {
+    i32 has_noise = 0 < sigma * sigma;
+    REAL noise = has_noise ? sigma : (REAL)1;
+    REAL half_ratio = R_DIV(f * (REAL)0.5, noise);
+    REAL t = half_ratio * half_ratio;
+    REAL below = R_MIN(t, BESSEL_SPLIT);
+    REAL u = R_DIV(below, BESSEL_SPLIT);
+    u = u * u;
+    REAL fall = R_EXP(-below);
+    REAL above = R_MAX(t, BESSEL_SPLIT);
+    REAL v = R_DIV(BESSEL_SPLIT, above);
+    REAL root = R_DIV((REAL)1, R_SQRT(above));
+    i32 small = t <= BESSEL_SPLIT;
+    REAL i0 = small ? lm_i0_small(u) * fall : lm_i0_large(v) * root;
+    REAL i1 = small ? below * lm_i1_small(u) * fall : lm_i1_large(v) * root;
+    REAL sum = i0 + i1;
+    REAL mean = R_FMA(t * (REAL)2, sum, i0) * noise * ROOT_HALF_PI;
+    *by = has_noise ? half_ratio * sum * ROOT_HALF_PI : (REAL)1;
+    return has_noise ? mean : f;
+}
+#endif
+
 DEVICE_FN void lm_evaluate(const REAL *p, const REAL *constants, REAL sigma,
                            GLOBAL const REAL *table, GLOBAL const f32 *samples,
                            GLOBAL const f32 *weights, u64 stride, Point *at) {
@@ -68,6 +92,11 @@ DEVICE_FN void lm_evaluate(const REAL *p, const REAL *constants, REAL sigma,
         REAL by = R_DIV(f, R_MAX(with_offset, (REAL)FB_MIN_POSITIVE));
         LM_UNROLL for (u32 k = 0; k < P; k++) slope[k] = slope[k] * by;
         f = with_offset;
+#endif
+#if KIND == 4
+        REAL by;
+        f = lm_rician_mean(f, sigma, &by);
+        LM_UNROLL for (u32 k = 0; k < P; k++) slope[k] = slope[k] * by;
 #endif
         REAL residual = f - y;
         REAL pull = residual;

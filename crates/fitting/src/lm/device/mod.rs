@@ -29,10 +29,11 @@ pub enum DeviceFitError {
     Device(#[from] DeviceError),
 }
 
-/// True where kernels do such a fit: all but Rician likelihoods in double precision, whose Bessel
-/// functions are those of single.
+/// True where kernels do such a fit: all but those by Bessel functions in double precision, which
+/// are those of single.
 pub fn supports(options: &LmOptions, precision: Precision) -> bool {
-    precision == Precision::Single || options.likelihood != Likelihood::Rician
+    precision == Precision::Single
+        || !matches!(options.likelihood, Likelihood::Rician | Likelihood::RicianMean)
 }
 
 /// Fits `problems` on `device` and writes `[row][stride]` of [`Rows`] to `results`, as
@@ -53,7 +54,7 @@ pub fn fit(
     precision: Precision,
     results: &mut [f32],
 ) -> Result<(), DeviceFitError> {
-    assert!(supports(options, precision), "a Rician likelihood in double precision");
+    assert!(supports(options, precision), "Bessel functions in double precision");
     if precision == Precision::Double {
         device.has_double()?;
     }

@@ -6,7 +6,9 @@ use fimbria_compute::device::KernelSource;
 use fimbria_compute::math;
 
 use crate::expr::{Precision, kernel_text};
-use crate::lm::likelihood::{BESSEL_SPLIT, I0_LARGE, I0_SMALL, I1_LARGE, I1_SMALL, LEAST_VARIANCE};
+use crate::lm::likelihood::{
+    BESSEL_SPLIT, I0_LARGE, I0_SMALL, I1_LARGE, I1_SMALL, LEAST_VARIANCE, ROOT_HALF_PI,
+};
 use crate::lm::problems::Rows;
 use crate::lm::rules::{self, Rules};
 use crate::lm::{
@@ -31,6 +33,7 @@ pub(crate) fn source(
         Likelihood::Gaussian => u8::from(weights != 0),
         Likelihood::OffsetGaussian => 2,
         Likelihood::Rician => 3,
+        Likelihood::RicianMean => 4,
     };
     let (sigma_row, sigma) = match options.sigma {
         Sigma::Shared(sigma) => (-1, f64::from(sigma)),
@@ -118,6 +121,7 @@ fn with_rules(mut source: KernelSource, precision: Precision) -> KernelSource {
         ("SHRINK", rules::SHRINK),
         ("BESSEL_SPLIT", f64::from(BESSEL_SPLIT)),
         ("LEAST_VARIANCE", f64::from(LEAST_VARIANCE)),
+        ("ROOT_HALF_PI", f64::from(ROOT_HALF_PI)),
     ] {
         source = source.with(name, precision.literal(value));
     }
@@ -135,6 +139,7 @@ fn with_arithmetic(source: KernelSource, precision: Precision) -> KernelSource {
                 ("R_SQRT(x)", "fb_sqrt(x)"),
                 ("R_RSQRT(x)", "fb_rsqrt_finite(x)"),
                 ("R_LN(x)", "fb_ln(x)"),
+                ("R_EXP(x)", "fb_exp(x)"),
                 ("R_ABS(x)", "fb_abs(x)"),
                 ("R_MIN(a, b)", "fb_min(a, b)"),
                 ("R_MAX(a, b)", "fb_max(a, b)"),
@@ -148,6 +153,7 @@ fn with_arithmetic(source: KernelSource, precision: Precision) -> KernelSource {
                 ("R_SQRT(x)", "sqrt((f64)(x))"),
                 ("R_RSQRT(x)", "(1.0 / sqrt((f64)(x)))"),
                 ("R_LN(x)", "log((f64)(x))"),
+                ("R_EXP(x)", "exp((f64)(x))"),
                 ("R_ABS(x)", "fabs((f64)(x))"),
                 ("R_MIN(a, b)", "((a) < (b) ? (a) : (b))"),
                 ("R_MAX(a, b)", "((a) > (b) ? (a) : (b))"),

@@ -4,7 +4,7 @@ use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 use super::{Fitter, MOST_KNOWN};
-use crate::lm::likelihood::{LEAST_VARIANCE, ln_i0e_and_ratio};
+use crate::lm::likelihood::{LEAST_VARIANCE, ln_i0e_and_ratio, rician_mean};
 use crate::lm::{Likelihood, Model, Weights};
 
 /// Least squares, all weights 1.
@@ -15,6 +15,8 @@ const WEIGHTED: u8 = 1;
 const OFFSET: u8 = 2;
 /// [`Likelihood::Rician`](crate::lm::Likelihood::Rician).
 const RICIAN: u8 = 3;
+/// [`Likelihood::RicianMean`](crate::lm::Likelihood::RicianMean).
+const MEAN: u8 = 4;
 
 /// What one pass gives.
 pub(super) struct Point<S: Simd, const P: usize> {
@@ -36,6 +38,7 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
             (Likelihood::Gaussian, true) => self.pass::<WEIGHTED>(p),
             (Likelihood::OffsetGaussian, _) => self.pass::<OFFSET>(p),
             (Likelihood::Rician, _) => self.pass::<RICIAN>(p),
+            (Likelihood::RicianMean, _) => self.pass::<MEAN>(p),
         }
     }
 
@@ -76,6 +79,13 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
                     slope[k] = slope[k] * by;
                 }
                 f = with_offset;
+            }
+            if KIND == MEAN {
+                let (mean, by) = rician_mean(f, sigma);
+                for k in 0..P {
+                    slope[k] = slope[k] * by;
+                }
+                f = mean;
             }
             let residual = f - y;
             let mut pull = residual;

@@ -406,7 +406,7 @@ fn covariance_is_the_spread_of_fits_over_noise() {
 }
 
 #[test]
-fn rician_likelihood_removes_the_bias_that_least_squares_has() {
+fn rician_likelihoods_remove_the_bias_that_least_squares_has() {
     let n = 4000;
     let sigma = 0.15;
     let (b, eta) = (b_values(), vec![0.0; n]);
@@ -430,12 +430,14 @@ fn rician_likelihood_removes_the_bias_that_least_squares_has() {
         fitted.iter().map(|&v| f64::from(rows[1][v])).sum::<f64>() / fitted.len() as f64
     };
     let gaussian = mean_d(Likelihood::Gaussian, best());
-    let rician = mean_d(Likelihood::Rician, best());
     assert!((gaussian - 1.2).abs() > 0.1, "{gaussian}");
-    // A standard error of about 0.003, and the bias of any estimate at this noise.
-    assert!((rician - 1.2).abs() < 0.03, "{rician}");
-    let double = mean_d(Likelihood::Rician, Arithmetic::Double);
-    assert!((rician - double).abs() < 1e-3, "{rician} {double}");
+    for likelihood in [Likelihood::Rician, Likelihood::RicianMean] {
+        let single = mean_d(likelihood, best());
+        // A standard error of about 0.003, and the bias of any estimate at this noise.
+        assert!((single - 1.2).abs() < 0.03, "{likelihood:?}: {single}");
+        let double = mean_d(likelihood, Arithmetic::Double);
+        assert!((single - double).abs() < 1e-3, "{likelihood:?}: {single} {double}");
+    }
 }
 
 #[test]

@@ -116,6 +116,7 @@ impl Choice for Likelihood {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Gaussian, "gaussian", "least squares of S"),
         (Self::OffsetGaussian, "offset-gaussian", "least squares against sqrt(S² + sigma²)"),
+        (Self::RicianMean, "rician-mean", "least squares against the mean of a magnitude"),
         (Self::Rician, "rician", "the likelihood of a magnitude"),
     ];
 }
@@ -131,7 +132,7 @@ impl CurveParameters {
     /// # Errors
     /// What to do instead.
     pub fn check(&self) -> Result<(), String> {
-        let why = "with --likelihood offset-gaussian and rician";
+        let why = "with --likelihood offset-gaussian, rician-mean and rician";
         self.noise.check(self.likelihood.0 != Likelihood::Gaussian, why)
     }
 

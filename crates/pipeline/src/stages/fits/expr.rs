@@ -158,8 +158,8 @@ impl FitModel for Parameters {
     fn consistent(&self) -> Result<(), String> {
         let is_given = self.sigma.is_some() || self.background.is_some();
         if is_given && self.likelihood.0 == Likelihood::Gaussian {
-            return Err("--sigma and --background are used with --likelihood offset-gaussian and \
-                        rician only"
+            return Err("--sigma and --background are used with --likelihood offset-gaussian, \
+                        rician-mean and rician only"
                 .to_owned());
         }
         let is_twice = |(index, constant): (usize, &NamedFile)| {

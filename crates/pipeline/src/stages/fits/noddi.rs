@@ -1,0 +1,152 @@
+//! The stage that fits neurite orientation dispersion and density.
+
+use clap::Args;
+use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::curve::CurveOptions;
+use fimbria_models::noddi::{self, NoddiOptions, Tissue};
+use serde::Serialize;
+
+use super::curve::{CurveParameters, MORE, earlier};
+use super::fit_maps::{FitModel, Outcome};
+use crate::method_text::MethodText;
+use crate::options::choice;
+use crate::stages::load::Subject;
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
+use crate::{Choice, Logbook, Named, Products, StageError};
+
+/// The options of a fit of neurite orientation dispersion and density.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct Parameters {
+    /// Which diffusivities are taken as known
+    #[arg(long, value_name = "TISSUE", default_value = "white")]
+    #[arg(value_parser = choice::<Tissue>())]
+    pub tissue: Named<Tissue>,
+
+    /// Those of every fit of a curve.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub curve: CurveParameters,
+}
+
+impl Choice for Tissue {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::White, "white", "1.7e-3 mm²/s along neurites, 3.0e-3 in free water"),
+        (Self::Grey, "grey", "1.1e-3 and 3.0e-3"),
+        (Self::ExVivo, "ex-vivo", "0.6e-3 and 2.0e-3, and a share of water that stands still"),
+    ];
+}
+
+impl Parameters {
+    fn options(&self, curve: CurveOptions) -> NoddiOptions {
+        NoddiOptions { curve, tissue: self.tissue.0 }
+    }
+}
+
+impl FitModel for Parameters {
+    const STAGE: &'static str = "noddi";
+    const BIDS_MODEL: &'static str = "noddi";
+    const DESCRIPTION: &'static str = "Neurite orientation dispersion and density";
+    const TEXT: &MethodText = &TEXT;
+
+    fn curve(&self) -> Option<&CurveParameters> {
+        Some(&self.curve)
+    }
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
+        Ok(noddi::check(gradients, &self.options(curve))?)
+    }
+
+    fn maps(&self) -> Vec<MapSpec> {
+        noddi::maps(self.tissue.0, self.curve.solver.errors)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let density = "Share of the tissue's signal that is in sticks; meaningless in fluid.";
+        let dispersion = "How far their directions are spread: 0 parallel, 1 everywhere.";
+        let fluid = "Share of the signal that is free water.";
+        Some(ShownMaps::new(
+            "Neurite density and dispersion",
+            [
+                ShownMap::new("icvf", "Neurite density index", density),
+                ShownMap::new("od", "Orientation dispersion index", dispersion),
+                ShownMap::new("isovf", "Free water fraction", fluid),
+            ],
+        ))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let tissue = self.tissue.0;
+        let still = if tissue.has_still() { " and a share of still water" } else { "" };
+        Some(Methods {
+            text: format!(
+                "NODDI (sticks dispersed by Watson's distribution, a zeppelin tied to them by \
+                 tortuosity, free water{still}; diffusivities {:.1} and {:.1} × 10⁻³ mm²/s) was fitted to \
+                 all volumes by Levenberg and Marquardt's method, with the signal without weighting and \
+                 the mean direction.",
+                tissue.along(),
+                tissue.free(),
+            ),
+            references: vec!["Zhang H et al. NeuroImage 61, 1000 (2012)", MORE],
+        })
+    }
+
+    fn fit(
+        &self,
+        subject: &Subject,
+        products: &Products,
+        log: &Logbook<'_>,
+    ) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = subject;
+        let mut options = self.options(self.curve.options(subject, log)?);
+        options.curve.earlier = earlier::<Self>(products);
+        Ok(noddi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
+    }
+}
+
+static TEXT: MethodText = MethodText {
+    sentence: "Fit NODDI: density and dispersion of neurites, free water, mean direction",
+    method: "\
+Model:
+  S = S0 ((1 - isovf) (icvf A + (1 - icvf) E) + isovf exp(-b d_free)): A is the signal of sticks
+  whose directions follow Watson's distribution of concentration kappa about one mean direction, E
+  that of a zeppelin of the same dispersion with a radial diffusivity of (1 - icvf) d. S0 and the
+  direction are fitted with the fractions. A is a sum of Legendre polynomials, exact to 1e-6 of S0
+  at every b that is taken. Needed are 3 different b, 0 may be one, along directions all over
+  space, and 10 volumes: a single shell does not determine the model and is refused.
+
+Tissue:
+  The diffusivities are assumed, not measured. white is that of the paper, grey what fits cortex
+  better; maps of the two are not comparable. ex-vivo has a share of still water as well: fixed
+  tissue needs b of some 6000 s/mm² and more.
+
+Noise:
+  The magnitude of a weak signal is biased upwards, and with it icvf and isovf. --likelihood
+  rician-mean compares the measured signal with the mean of a magnitude, and takes sigma from
+  --sigma, from air (--background), or else from the spread of the unweighted volumes, of which
+  there must then be two or more. It is right for the noise of one coil, as scanned: after
+  denoising, or where many coils were added, sigma no longer says what the floor is.",
+    notes: "\
+Status:
+  Status 2 says that a parameter rests at a bound: no free water, or none but sticks. Status 7 says
+  that part of the model has no signal: in fluid (isovf 1) icvf, od and the direction are NaN,
+  without sticks (icvf 0) od and the direction. Close to that they are hardly known: average
+  them weighted by tf, as the modulated maps do, or look at --errors.
+
+Units:
+  b-values are read in s/mm². Fractions, od and kappa have no unit.
+
+Order and frame:
+  direction is x y z in scanner RAS axes, of length 1; its sign means nothing. Other maps have one
+  volume.",
+    references: &[
+        ("Zhang H et al. NeuroImage 61, 1000 (2012)", "the model"),
+        ("Guerrero JM et al. PLoS One 14, e0217118 (2019)", "diffusivities in grey matter"),
+        ("Parker CS et al. NeuroImage 245, 118749 (2021)", "means weighted by tissue"),
+    ],
+    examples: &[
+        "fimbria fit noddi dwi.nii.gz -o noddi",
+        "fimbria fit noddi dwi.nii.gz --mask mask.nii.gz --likelihood rician-mean --sigma 12 -o noddi",
+        "fimbria fit noddi dwi.nii.gz --tissue grey --errors --layout bids -o noddi",
+    ],
+};
