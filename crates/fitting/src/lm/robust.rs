@@ -9,6 +9,7 @@
 //! Huber, "Robust Estimation of a Location Parameter" (1964); Beaton & Tukey (1974); constants for
 //! 95 % efficiency under normal noise: Holland & Welsch (1977).
 
+use super::likelihood::rician_mean_f64;
 use super::problems::{LmOptions, LmStatus, Problems, Rows, Sigma, Starts, Weights};
 use super::{Likelihood, Parameter};
 
@@ -149,8 +150,12 @@ impl Open {
             .map(|i| {
                 let known = &problems.covariates[i * n_covariates..][..n_covariates];
                 let known: Vec<f64> = known.iter().map(|&c| f64::from(c)).collect();
-                let f = signal(&p, &known, &constants).hypot(sigma);
-                self.base[i].sqrt() * (f - samples[i])
+                let f = signal(&p, &known, &constants);
+                let expected = match options.likelihood {
+                    Likelihood::RicianMean => rician_mean_f64(f, sigma).0,
+                    _ => f.hypot(sigma),
+                };
+                self.base[i].sqrt() * (expected - samples[i])
             })
             .collect();
 
