@@ -1154,6 +1154,8 @@ class NeuriteModel(Model):
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
         fitted, a negative eigenvalue
+    still
+        share of water that stands still in the signal
     *_error
         the standard error of the map of that name, in its unit
     mask

@@ -52,7 +52,7 @@ fn known_neurites_come_back() {
 
 /// How far icvf, od or isovf of a voxel is from the truth, the worst of them.
 fn distance(fit: &Fitted, voxel: usize) -> f64 {
-    let off = |(name, truth)| (value(fit, name, 0, voxel) - truth).abs();
+    let off = |(name, truth): (&str, f64)| (value(fit, name, 0, voxel) - truth).abs();
     ["icvf", "od", "isovf"].into_iter().zip(truth(voxel)).map(off).fold(0.0, |most, d| {
         // NaN counts as far.
         if d <= most { most } else { d }

@@ -284,9 +284,16 @@ const STREMI: Proof = Proof {
 
 const NODDI: Proof = Proof {
     command: "fit noddi",
-    fixture: with_shells,
-    line: LINE,
-    rows: &[TABLE, STYLE, SERIES, CURVE, &[("tissue", With("--tissue ex-vivo"))], NO_DEVIATION],
+    fixture: with_protocol,
+    line: PROTOCOL,
+    rows: &[
+        TABLE,
+        STYLE,
+        OF_PROTOCOL,
+        CURVE,
+        &[("tissue", With("--tissue ex-vivo"))],
+        NO_DEVIATION,
+    ],
 };
 
 const STREMI1D: Proof = Proof {

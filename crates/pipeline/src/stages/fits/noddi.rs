@@ -6,13 +6,13 @@ use fimbria_models::curve::CurveOptions;
 use fimbria_models::noddi::{self, NoddiOptions, Tissue};
 use serde::Serialize;
 
-use super::curve::{CurveParameters, MORE, earlier};
+use super::curve::{CurveParameters, ERRORS, MORE, earlier};
 use super::fit_maps::{FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::options::choice;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
-use crate::{Choice, Logbook, Named, Products, StageError};
+use crate::{Choice, Logbook, Named, Products, StageError, Written};
 
 /// The options of a fit of neurite orientation dispersion and density.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -59,6 +59,11 @@ impl FitModel for Parameters {
 
     fn maps(&self) -> Vec<MapSpec> {
         noddi::maps(self.tissue.0, self.curve.solver.errors)
+    }
+
+    fn described_others() -> Vec<Written> {
+        let still = Written::scalar("still", "", "share of water that stands still in the signal");
+        vec![still.only("with --tissue ex-vivo"), ERRORS]
     }
 
     fn shown(&self) -> Option<ShownMaps> {
