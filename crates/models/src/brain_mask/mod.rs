@@ -3,7 +3,7 @@
 //!
 //! 1. Tissue is told from the rest by an image in which the brain is the brightest large thing: the
 //!    mean of the weighted volumes of a series (fluid, fat and eyes are dark there), or a magnitude.
-//!    It is compared with the brain's own level around each voxel ([`level`]), so that coils near
+//!    It is compared with the brain's own level around each voxel (`level`), so that coils near
 //!    the skin do not matter.
 //! 2. The core of the brain is the largest piece of tissue that still hangs together where only
 //!    places deeper than 12 to 14 mm are left: eyes, muscle, nose and neck hang on it by
