@@ -1147,7 +1147,7 @@ class NeuriteModel(Model):
     S0
         signal without diffusion weighting, input units
     direction
-        mean direction of the neurites; NaN where there are none
+        unit vector, x y z in the axes of gtab: mean direction of the neurites; NaN where none
     residual
         root mean square of measured minus predicted signal, input units
     status

@@ -267,6 +267,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria regions aparc+aseg.nii.gz --map dti/FA.nii.gz dti/MD.nii.gz --lut FreeSurferColorLUT.txt -o regions",
             "fimbria regions sub-01_dseg.nii.gz --map qsm/chi.nii.gz -o regions",
+            "fimbria regions mask.nii.gz --map dti/FA.nii.gz dki/MK.nii.gz -o brain",
         ],
     ),
     (

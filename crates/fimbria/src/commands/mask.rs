@@ -47,8 +47,8 @@ Outputs:
 {outputs}
 
 Units:
-  1 inside, 0 outside. run.json counts voxels and ml: an adult's has 1,100 to 1,700 ml, and a warning
-  says where it has not (infants, animals, slabs, and masks that went wrong).
+  1 inside, 0 outside. run.json counts voxels and ml: an adult's has 1,100 to 1,700 ml, and a
+  warning says where it has not (infants, animals, slabs, and masks that went wrong).
 
 Order and frame:
   The grid of the image.
@@ -57,7 +57,8 @@ Every command that needs a mask and gets none makes this one. Of a series the br
 bright with weighting (b 500 to 3500 s/mm2), compared with its own level nearby, so that coils do
 not matter; what hangs on it by less than the midbrain's width (eyes, nose, neck, scalp) falls off;
 furrows and the fluid around it, bright without weighting, come in. Of magnitudes the brain is
-what is brighter than bone. No template and no trained weights: look at it before a study rests on it.";
+what is brighter than bone. There is no template and there are no trained weights: look at it
+before a study rests on it.";
 
 impl MaskCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {

@@ -214,7 +214,7 @@ fn specs(tissue: Tissue) -> Vec<MapSpec> {
         MapKind::Vector,
         3,
         "",
-        "mean direction of the neurites; NaN where there are none",
+        "unit vector, x y z in scanner RAS axes: mean direction of the neurites; NaN where none",
     ));
     specs
 }

@@ -56,10 +56,12 @@ impl Stage for MakeMask {
     }
 
     fn parameters(&self) -> Value {
-        match &self.source {
+        let mut parameters = match &self.source {
             MaskSource::Series(files) => files.table_parameters(),
             MaskSource::Magnitudes(_) => json!({}),
-        }
+        };
+        parameters["format"] = json!(self.format.name());
+        parameters
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {

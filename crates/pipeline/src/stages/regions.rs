@@ -81,7 +81,7 @@ fn table_beside(labels: &Path) -> Option<PathBuf> {
 fn status_beside(map: &Path) -> Option<PathBuf> {
     let name = map.file_name()?.to_str()?;
     let (stem, extension) = split_image_name(name)?;
-    let status = map.with_file_name(format!("status{extension}"));
+    let status = map.with_file_name(format!("status.{extension}"));
     (stem != "status" && status.is_file()).then_some(status)
 }
 
