@@ -675,7 +675,7 @@ PROGRAM_EXAMPLES = {
         [
             *OF_A_PHANTOM,
             'made = regions(out / "in/mask.nii.gz", out / "regions", map=[out / "in/truth/S0.nii.gz"])',
-            '(made.path / "regions.tsv").read_text().splitlines()[1].split("\\t")[:3]',
+            '(made.path / "regions.tsv").read_text().splitlines()[1].split()[:3]',
         ],
         "['1', '1', 'S0']",
     ),

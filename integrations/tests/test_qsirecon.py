@@ -27,7 +27,8 @@ def test_every_scalar_has_the_fields_that_qsirecon_reads():
     scalars = interface.SCALARS
     assert set(THEIRS) <= set(scalars)
     for label, scalar in scalars.items():
-        assert label == f"{scalar['bids']['model']}_{scalar['bids']['param']}"
+        bids = scalar["bids"]
+        assert label == "_".join(bids[entity] for entity in ("model", "param", "desc") if entity in bids)
         assert scalar["metadata"]["Description"]
 
 

@@ -1056,7 +1056,7 @@ def regions(
     >>> out = Path(tempfile.mkdtemp())
     >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
     >>> made = regions(out / "in/mask.nii.gz", out / "regions", map=[out / "in/truth/S0.nii.gz"])
-    >>> (made.path / "regions.tsv").read_text().splitlines()[1].split("\t")[:3]
+    >>> (made.path / "regions.tsv").read_text().splitlines()[1].split()[:3]
     ['1', '1', 'S0']
     """
     options = [
