@@ -24,10 +24,10 @@ fn main() {
         let mut series = made.series.clone();
         let mask = phantom::mask();
         let options = CorrectOptions { eddy: scan.model, ..CorrectOptions::default() };
-        let found = correct(&mut series, &made.table, &mask, &options, &workers, &Silent)
+        let corrected = correct(&mut series, &made.table, &mask, &options, &workers, &Silent)
             .expect("nobody stops it");
-        let [before, after] = made.errors(&found.places);
-        let angles = made.angles(&found.places);
+        let [before, after] = made.errors(&corrected.places);
+        let angles = made.angles(&corrected.places);
         println!(
             "{:24} {:7.2} {:7.2}   {:7.3} {:7.3} {:7.3}   {:7.3} {:7.3}   {:3} {:3}   {:7.4} {:7.4}",
             scan.name,
@@ -38,10 +38,10 @@ fn main() {
             part(&after, 1.0),
             part(&angles, 0.5),
             part(&angles, 1.0),
-            found.outliers.len(),
+            corrected.outliers.len(),
             made.dropped.len(),
-            part(&found.left[0], 0.5),
-            part(&found.left[1], 0.5),
+            part(&corrected.left[0], 0.5),
+            part(&corrected.left[1], 0.5),
         );
     }
 }

@@ -60,6 +60,38 @@ pub(crate) const BESSEL_SPLIT: f32 = 3.75;
 /// √(π/2).
 pub(crate) const ROOT_HALF_PI: f32 = 1.253_314_1;
 
+/// I₀(z) and I₁(z) by both approximations, of which the one on z's side of [`BESSEL_SPLIT`] holds.
+struct Branches<R> {
+    /// z, at most the split.
+    below: R,
+    /// z, at least the split.
+    above: R,
+    /// Both functions at `below`.
+    small: [R; 2],
+    /// e⁻ᶻ √z times both functions at `above`.
+    large: [R; 2],
+}
+
+#[inline(always)]
+fn branches<R>(z: R) -> Branches<R>
+where
+    R: fimbria_compute::Real + Number,
+{
+    use fimbria_compute::Real;
+    let split = Real::splat(z, BESSEL_SPLIT);
+    let below = Real::min(z, split);
+    let t = below / BESSEL_SPLIT;
+    let t = t * t;
+    let above = Real::max(z, split);
+    let u = split / above;
+    Branches {
+        below,
+        above,
+        small: [t.polynomial(I0_SMALL), below * t.polynomial(I1_SMALL)],
+        large: [u.polynomial(I0_LARGE), u.polynomial(I1_LARGE)],
+    }
+}
+
 /// ln(e⁻ᶻ I₀(z)) and I₁(z) / I₀(z) for z >= 0, for `f32` alone or in lanes.
 #[inline(always)]
 pub(crate) fn ln_i0e_and_ratio<R>(z: R) -> (R, R)
@@ -67,15 +99,8 @@ where
     R: fimbria_compute::Real + Number,
 {
     use fimbria_compute::{Real, math};
-    let split = Real::splat(z, BESSEL_SPLIT);
-    let below = Real::min(z, split);
-    let t = below / BESSEL_SPLIT;
-    let t = t * t;
-    let (i0, i1) = (t.polynomial(I0_SMALL), below * t.polynomial(I1_SMALL));
-    let above = Real::max(z, split);
-    let u = split / above;
-    let (l0, l1) = (u.polynomial(I0_LARGE), u.polynomial(I1_LARGE));
-    let small = z.at_most(split);
+    let Branches { below, above, small: [i0, i1], large: [l0, l1] } = branches(z);
+    let small = z.at_most(Real::splat(z, BESSEL_SPLIT));
     let logarithm = math::ln(R::select(small, i0, l0));
     let ln_i0e = logarithm - R::select(small, below, math::ln(above) * Real::splat(z, 0.5));
     (ln_i0e, R::select(small, i1, l1) / R::select(small, i0, l0))
@@ -94,18 +119,12 @@ where
     let noise = R::select(has_noise, sigma, Real::splat(f, 1.0));
     let half = f * 0.5 / noise;
     let t = half * half;
-    let split = Real::splat(f, BESSEL_SPLIT);
-    let below = Real::min(t, split);
-    let u = below / BESSEL_SPLIT;
-    let u = u * u;
+    let Branches { below, above, small: [i0, i1], large: [l0, l1] } = branches(t);
     let fall = math::exp(-below);
-    let (i0, i1) = (u.polynomial(I0_SMALL) * fall, below * u.polynomial(I1_SMALL) * fall);
-    let above = Real::max(t, split);
-    let v = split / above;
     let root = Real::splat(f, 1.0) / Real::sqrt(above);
-    let (l0, l1) = (v.polynomial(I0_LARGE) * root, v.polynomial(I1_LARGE) * root);
-    let small = t.at_most(split);
-    let (i0, i1) = (R::select(small, i0, l0), R::select(small, i1, l1));
+    let small = t.at_most(Real::splat(f, BESSEL_SPLIT));
+    let i0 = R::select(small, i0 * fall, l0 * root);
+    let i1 = R::select(small, i1 * fall, l1 * root);
     let sum = i0 + i1;
     let mean = (t * 2.0).mul_add(sum, i0) * noise * ROOT_HALF_PI;
     let by = half * sum * ROOT_HALF_PI;

@@ -9,6 +9,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
+use fimbria_compute::dense::vec3::dot;
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
@@ -114,10 +115,6 @@ impl<const K: usize> Model<7> for Neurites<K> {
 /// The axis that is `k`th of a frame.
 fn axis(frame: &[f32], k: usize) -> [f64; 3] {
     std::array::from_fn(|i| f64::from(frame[3 * k + i]))
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 impl<const K: usize> VoxelModel<7> for Neurites<K> {

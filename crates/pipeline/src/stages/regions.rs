@@ -12,9 +12,9 @@ use fimbria_streamlines::connectome::{Assignment, Nodes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connectome::names_of;
-use super::contents::check_labels;
+use super::connectome::{names_of, read_labels};
 use super::doubts::warn_of_place_of;
+use super::tract::stem;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::{
@@ -87,10 +87,6 @@ fn status_beside(map: &Path) -> Option<PathBuf> {
 
 /// What each map is called: its file without extension, after its folder where two are the same.
 fn map_names(maps: &[PathBuf]) -> Vec<String> {
-    let stem = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        split_image_name(&name).map_or(name.clone(), |(stem, _)| stem.to_owned())
-    };
     let stems: Vec<String> = maps.iter().map(|path| stem(path)).collect();
     let name = |(path, name): (&PathBuf, &String)| {
         let is_one = stems.iter().filter(|other| *other == name).count() == 1;
@@ -115,8 +111,7 @@ impl RegionsOptions {
             warn_of_place_of(path, log);
             Ok(workers.install(|| read_image(path))?)
         };
-        check_labels(&self.labels)?;
-        let segmentation = read(&self.labels)?;
+        let segmentation = read_labels(&self.labels, log)?;
         let labels = Nodes::new(&segmentation, Assignment::ExactLabel)?.labels().to_vec();
         let mut maps = Vec::new();
         for (path, name) in self.map.iter().zip(map_names(&self.map)) {

@@ -41,7 +41,9 @@ impl Rounds<'_> {
         progress.check()?;
         let predictor = self.predicted(0.0);
         let patches = match self.options.replace {
-            true => self.outliers.par_iter().map(|found| self.patch(found, &predictor)).collect(),
+            true => {
+                self.outliers.par_iter().map(|outlier| self.patch(outlier, &predictor)).collect()
+            }
             false => Vec::new(),
         };
         let mut table = self.table.clone();
@@ -50,7 +52,7 @@ impl Rounds<'_> {
             let seen = turned(&transposed(&fit.place.turn), turned(&vox, *dir));
             *dir = turned(&self.ras, seen);
         }
-        let found = Corrected {
+        let corrected = Corrected {
             places: self.fits.iter().map(|fit| fit.place.clone()).collect(),
             eddy_shift_mm: self.eddy_shift_mm,
             scales: self.fits.iter().map(|fit| fit.scale).collect(),
@@ -59,20 +61,20 @@ impl Rounds<'_> {
             table,
             covariance: [predictor.decay, predictor.noise],
         };
-        Ok((found, patches))
+        Ok((corrected, patches))
     }
 
     /// What a slice would have shown where the region was measured in it.
-    fn patch(&self, found: &Outlier, predictor: &Predictor) -> Patch {
+    fn patch(&self, outlier: &Outlier, predictor: &Predictor) -> Patch {
         let (dims, lattice) = (self.lattice.dims, &self.lattice);
-        let fit = &self.fits[found.volume];
+        let fit = &self.fits[outlier.volume];
         let mut spread = vec![0.0; dims.iter().product()];
-        let prediction = predictor.predict(found.volume, &self.rows);
+        let prediction = predictor.predict(outlier.volume, &self.rows);
         for (value, &v) in prediction.iter().zip(&self.region.voxels) {
             spread[v as usize] = *value;
         }
         let spline = Spline::new(dims, &spread);
-        let first = (found.slice - self.crop[2]) * dims[0] * dims[1];
+        let first = (outlier.slice - self.crop[2]) * dims[0] * dims[1];
         let value = |at: usize| {
             let head = fit.place.invert(lattice.place(at));
             let vox = lattice.vox(head);
@@ -91,6 +93,6 @@ impl Rounds<'_> {
             Some((x + self.full[0] * (y + self.full[1] * z), value))
         };
         let samples = (first..first + dims[0] * dims[1]).filter_map(value).collect();
-        Patch { volume: found.volume, samples }
+        Patch { volume: outlier.volume, samples }
     }
 }

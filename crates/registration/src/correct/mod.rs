@@ -119,10 +119,9 @@ pub fn correct(
         rounds.lay_shells_on_each_other(round, progress)?;
     }
     progress.start("resampling", n);
-    let made = workers.install(|| rounds.finish(progress))?;
-    let (found, patches) = made;
-    workers.install(|| write(series, &found.places, &patches, progress))?;
-    Ok(found)
+    let (corrected, patches) = workers.install(|| rounds.finish(progress))?;
+    workers.install(|| write(series, &corrected.places, &patches, progress))?;
+    Ok(corrected)
 }
 
 /// What replaces the signal of a volume: linear indices in the grid and samples.

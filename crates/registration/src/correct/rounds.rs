@@ -37,8 +37,8 @@ impl Rounds<'_> {
     /// For each slice of a volume whether it lost its signal.
     pub(super) fn dropped(&self, volume: usize) -> Vec<bool> {
         let mut dropped = vec![false; self.lattice.dims[2]];
-        for found in self.outliers.iter().filter(|found| found.volume == volume) {
-            dropped[found.slice - self.crop[2]] = true;
+        for outlier in self.outliers.iter().filter(|outlier| outlier.volume == volume) {
+            dropped[outlier.slice - self.crop[2]] = true;
         }
         dropped
     }
@@ -51,8 +51,9 @@ impl Rounds<'_> {
         // Twice, since what replaces a slice rests on others that were replaced.
         let mut predictor = Predictor::new(&self.q, &self.moment());
         for _ in 0..2 {
-            let volumes: Vec<usize> =
-                (0..n).filter(|v| self.outliers.iter().any(|found| found.volume == *v)).collect();
+            let volumes: Vec<usize> = (0..n)
+                .filter(|v| self.outliers.iter().any(|outlier| outlier.volume == *v))
+                .collect();
             if volumes.is_empty() {
                 break;
             }
@@ -140,14 +141,14 @@ impl Rounds<'_> {
             .into_par_iter()
             .map(|v| this.slice_sums(v, predictor))
             .collect();
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         for shell in self.table.shells().iter().filter(|shell| shell.volumes.len() > 1) {
             let of: Vec<_> = shell.volumes.iter().map(|&v| (v, sums[v].clone())).collect();
-            found.extend(outliers(&of));
+            all.extend(outliers(&of));
         }
-        found.iter_mut().for_each(|f| f.slice += self.crop[2]);
-        found.sort_by_key(|f| (f.volume, f.slice));
-        self.outliers = found;
+        all.iter_mut().for_each(|f| f.slice += self.crop[2]);
+        all.sort_by_key(|f| (f.volume, f.slice));
+        self.outliers = all;
     }
 
     fn slice_sums(&self, volume: usize, predictor: &Predictor) -> SliceSums {
@@ -227,10 +228,10 @@ impl Rounds<'_> {
             let mask = Mask { grid: below.grid, voxels: voxels.collect() };
             let options =
                 AlignOptions { fwhm_mm: vec![4.0, 2.0], first_step: 2.0, last_step: 0.02 };
-            let found = align(&below, &mask, &mean, &options, workers, progress)?;
+            let transform = align(&below, &mask, &mean, &options, workers, progress)?;
             let mut common = Place::still(self.options.axis, Eddy::None);
-            common.turn = found.linear();
-            common.shift_mm = found.0.map(|row| row[3]);
+            common.turn = transform.linear();
+            common.shift_mm = transform.0.map(|row| row[3]);
             shell.volumes.iter().for_each(|&v| self.fits[v].place.after(&common));
             below = workers.install(|| self.mean(&shell.volumes, fwhm));
         }

@@ -28,18 +28,23 @@ fn motion_fields_and_dropped_slices_are_found_with_the_same_bits_on_any_threads(
         let mut series = made.series.clone();
         let workers = Workers::new(threads).unwrap();
         let mask = phantom::mask();
-        let found = correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
-        (series, found)
+        let corrected =
+            correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
+        (series, corrected)
     };
-    let (series, found) = with(2);
-    let [before, after] = made.errors(&found.places);
+    let (series, corrected) = with(2);
+    let [before, after] = made.errors(&corrected.places);
     // Sixteen directions predict each other badly: no more is asked than that the error halves.
     assert!(part(&before, 0.5) > 1.0, "{before:.2?}");
     assert!(part(&after, 0.5) < 0.5 * part(&before, 0.5), "{after:.2?}");
     for at in &made.dropped {
-        assert!(found.outliers.iter().any(|o| (o.volume, o.slice) == *at), "{at:?}");
+        assert!(corrected.outliers.iter().any(|o| (o.volume, o.slice) == *at), "{at:?}");
     }
-    assert!(part(&found.left[1], 0.5) < 0.8 * part(&found.left[0], 0.5), "{:?}", found.left);
+    assert!(
+        part(&corrected.left[1], 0.5) < 0.8 * part(&corrected.left[0], 0.5),
+        "{:?}",
+        corrected.left
+    );
     let (again, _) = with(1);
     assert!(again.data == series.data);
 }
@@ -52,7 +57,7 @@ fn gradients_turn_with_the_head() {
     let mut series = made.series.clone();
     let options = CorrectOptions { eddy: Eddy::None, ..CorrectOptions::default() };
     let mask = phantom::mask();
-    let found = correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
+    let corrected = correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
     // Voxel axes are scanner axes here.
     let off = |table: &GradientTable, v: usize| {
         let turn = &made.places[v].turn;
@@ -65,7 +70,7 @@ fn gradients_turn_with_the_head() {
         let weighted = (0..table.len()).filter(|&v| !table.is_b0(v));
         part(&weighted.map(|v| off(table, v)).collect::<Vec<_>>(), 0.5)
     };
-    let [before, after] = [&made.table, &found.table].map(median);
+    let [before, after] = [&made.table, &corrected.table].map(median);
     assert!(after < 0.5 * before, "{before} {after}");
 }
 
@@ -88,9 +93,9 @@ fn an_image_of_another_contrast_is_laid_on_another() {
     let workers = Workers::new(2).unwrap();
     let options = AlignOptions::default();
     let mask = phantom::mask();
-    let found: Affine = align(&fixed, &mask, &moving, &options, &workers, &Silent).unwrap();
+    let transform: Affine = align(&fixed, &mask, &moving, &options, &workers, &Silent).unwrap();
     for corner in [[60.0, 0.0, 0.0], [0.0, -70.0, 20.0], [-30.0, 40.0, -30.0]] {
-        let [there, known] = [found.apply(corner), place.in_scanner(corner)];
+        let [there, known] = [transform.apply(corner), place.in_scanner(corner)];
         let off = (0..3).map(|a| (there[a] - known[a]).powi(2)).sum::<f64>().sqrt();
         // A fifth of a voxel.
         assert!(off < 0.5, "{there:?} {known:?}");

@@ -161,12 +161,7 @@ impl CountConnections {
         };
         let regions = match given.labels {
             Some(GivenLabels(image)) => image.clone(),
-            None => {
-                check_labels(&self.labels)?;
-                let image = workers.install(|| read_image(&self.labels))?;
-                warn_of_place_of(&self.labels, log);
-                image
-            }
+            None => read_labels(&self.labels, log)?,
         };
         let nodes = Nodes::new(&regions, assignment)?;
         let names = names_of(self.edges.lut.as_deref(), nodes.labels(), log)?;
@@ -291,6 +286,14 @@ impl Stage for CountConnections {
     ) -> Result<(), StageError> {
         self.edges.write(products.get::<Connections>()?, out)
     }
+}
+
+/// Reads a segmentation.
+pub(super) fn read_labels(path: &Path, log: &Logbook<'_>) -> Result<Image, StageError> {
+    check_labels(path)?;
+    let image = log.session().on.workers.install(|| read_image(path))?;
+    warn_of_place_of(path, log);
+    Ok(image)
 }
 
 fn other_number(path: &Path, weights: &[f64]) -> WeightsError {

@@ -22,6 +22,7 @@ pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat}
 pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
 pub use self::edit::{EDIT_WRITES, EditOptions, EditTracts};
 pub use self::labels::NamesError;
+pub(super) use self::profile::stem;
 pub use self::profile::{PROFILE_WRITES, ProfileBundle, ProfileOptions};
 pub use self::region_text::{RegionText, StartText};
 pub use self::rules::RuleOptions;

@@ -77,11 +77,15 @@ pub(crate) struct Measured {
     profiles: Vec<(String, Profile)>,
 }
 
-/// What a column is called: the file without extensions.
+/// The name of an image file without its extension.
+pub(in crate::stages) fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    split_image_name(&name).map_or(&*name, |(stem, _)| stem).to_owned()
+}
+
+/// What a column is called.
 fn map_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = split_image_name(&name).map_or(name.as_str(), |(stem, _)| stem);
-    stem.replace(['\t', '\n', ' '], "_")
+    stem(path).replace(['\t', '\n', ' '], "_")
 }
 
 impl ProfileBundle {
