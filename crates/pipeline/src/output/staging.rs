@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{OutputError, commit, disk};
 
@@ -24,9 +25,7 @@ impl StagingFolder {
     pub(super) fn take(path: PathBuf, root: &Path) -> Result<Self, OutputError> {
         let failed = |path: &Path| OutputError::io("begin to write in", path);
         let lock_file = path.join(LOCK);
-        let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
-        let is_empty = || list_of(&path).map(|names| names.is_empty()).map_err(failed(&path));
-        if path.is_symlink() || !is_file(&lock_file) && !is_empty()? {
+        if is_foreign(&path).map_err(failed(&path))? {
             return Err(OutputError::NotOurs(path));
         }
         // Who ends removes the folder, and with it the lock that another may just have opened.
@@ -89,6 +88,24 @@ impl StagingFolder {
     pub(super) fn replaced(&self) -> PathBuf {
         old(&self.path)
     }
+}
+
+/// True where `path` is a link, or a folder that holds something and no lock. Another process may begin
+/// or end there between a look at the files and one at the lock, so that several looks must agree.
+fn is_foreign(path: &Path) -> io::Result<bool> {
+    const LOOKS: usize = 5;
+    const PAUSE: Duration = Duration::from_millis(1);
+    let has_lock = || path.join(LOCK).symlink_metadata().is_ok_and(|lock| lock.is_file());
+    if path.is_symlink() {
+        return Ok(true);
+    }
+    for _ in 0..LOOKS {
+        if list_of(path)?.is_empty() || has_lock() {
+            return Ok(false);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(true)
 }
 
 /// The names in a folder, but those that NFS gives to what is removed and open; none where there is no folder.
