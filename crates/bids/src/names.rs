@@ -117,6 +117,7 @@ impl Names {
                 let extension = if extension == "csv" { "tsv" } else { extension };
                 format!("dwi/{entities}{labels}meas-{meas}_relmat.{extension}")
             }
+            ("regions", _) => format!("dwi/{entities}{labels}scalarstats.{extension}"),
             ("fod", _) => {
                 format!("dwi/{entities}model-csd_param-{}_dwimap.{extension}", plain(stem))
             }
@@ -158,6 +159,7 @@ mod tests {
             ("connectome", "sift2.csv", format!("{at}seg-4S156Parcels_meas-sift2_relmat.tsv")),
             ("connectome", "mean_FA.csv", format!("{at}seg-4S156Parcels_meas-meanFA_relmat.tsv")),
             ("connectome", "lengths.npy", format!("{at}seg-4S156Parcels_meas-length_relmat.npy")),
+            ("regions", "regions.tsv", format!("{at}seg-4S156Parcels_scalarstats.tsv")),
             ("sift2", "weights.txt", format!("{at}model-sift2_streamlineweights.csv")),
             ("sticks", "dyads1.nii.gz", format!("{at}desc-sticks.bedpostX/dyads1.nii.gz")),
             (

@@ -31,6 +31,7 @@ const IGNORED: &str = "\
 *_desc-fixed_dwi.*
 *_tractogram.*
 *_relmat.*
+*_scalarstats.*
 *_streamlineweights.*
 *_dwiref.*
 *_fieldmap.*

@@ -42,10 +42,10 @@ pub(crate) struct Planned<'a> {
     pub(crate) stages: Vec<Box<dyn Stage>>,
 }
 
-/// What tells the results of a stage from others of the series: matrices of other labels are others.
+/// What tells the results of a stage from others of the series: those of other labels are others.
 pub(crate) fn key(stage: &str, labels: Option<(&str, &Labels)>) -> String {
     match (stage, labels) {
-        ("connectome", Some((name, _))) => format!("{stage} {name}"),
+        ("connectome" | "regions", Some((name, _))) => format!("{stage} {name}"),
         _ => stage.to_owned(),
     }
 }
@@ -346,13 +346,20 @@ impl Participants {
                 None => {}
             }
         }
-        let mut labels = None;
-        if asks("connectome") || preset.is_some_and(|preset| preset.tracks()) {
-            labels = self.labels(series)?;
-            if let Some((_, Labels { image, .. })) = labels {
-                let table: &mut Values = config.tables.entry("connectome".to_owned()).or_default();
-                table.insert("labels".to_owned(), json!(image));
+        let tracks = asks("connectome") || preset.is_some_and(|preset| preset.tracks());
+        // Regions alone do not ask which of several labels are meant.
+        let labels = match tracks || self.atlas.is_some() || series.labels.len() == 1 {
+            true => self.labels(series)?,
+            false => None,
+        };
+        if let Some((_, Labels { image, table })) = labels {
+            let mut given = Values::from_iter([("labels".to_owned(), json!(image))]);
+            if tracks {
+                let connectome = config.tables.entry("connectome".to_owned()).or_default();
+                connectome.append(&mut given.clone());
             }
+            given.extend(table.iter().map(|table| ("lut".to_owned(), json!(table))));
+            config.tables.entry("regions".to_owned()).or_default().append(&mut given);
         }
         if let Some(path) = series.tissues.as_ref().filter(|_| self.anatomy)
             && config.follows_densities()

@@ -86,7 +86,7 @@ impl Common {
             "qsm" => self.scan.iter().chain([&self.dwi]).collect(),
             _ => std::iter::once(&self.dwi).chain(&self.mask).collect(),
         };
-        if stage == "connectome" {
+        if matches!(stage, "connectome" | "regions") {
             sources.extend(&self.labels);
         }
         if matches!(stage, "track" | "life" | "sift2" | "connectome") {
@@ -180,6 +180,17 @@ pub(crate) fn own(
                 "Parameters": parameters(),
             })
         }
+        ("regions", _) => json!({
+            "Description": "maps over the regions of a segmentation, a line for each region and map",
+            "index": { "Description": "number of the region in the segmentation" },
+            "name": { "Description": "what the region is called" },
+            "map": { "Description": "the map, after its model where several have a map of that name" },
+            "voxels": { "Description": "voxels of the map in the region" },
+            "volume_ml": { "Description": "their volume", "Units": "ml" },
+            "n": { "Description": "those of them that have a value" },
+            "mean": { "Description": "mean of the values, in the unit of the map" },
+            "sd": { "Description": "standard deviation (n - 1)" },
+        }),
         _ => return None,
     })
 }

@@ -38,6 +38,7 @@ mod stage;
 pub mod stages;
 mod surfaces;
 mod transforms;
+mod unchanged;
 mod unfinished;
 mod written;
 

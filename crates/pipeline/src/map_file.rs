@@ -91,6 +91,20 @@ impl MapStyle {
         files
     }
 
+    /// Each of `maps` with the file of its values.
+    pub fn map_files(
+        &self,
+        maps: impl IntoIterator<Item = MapSpec>,
+        context: &MapContext,
+    ) -> Vec<(MapSpec, String)> {
+        let file = |map: &MapSpec| format!("{}.{}", self.stem(map, context), self.extension());
+        let with_file = |map| {
+            let file = file(&map);
+            (map, file)
+        };
+        maps.into_iter().map(with_file).collect()
+    }
+
     /// The file beside a map that says in JSON what it is, in layouts without sidecars too.
     pub(crate) fn sidecar_name(&self, map: &MapSpec, context: &MapContext) -> String {
         format!("{}.json", self.stem(map, context))

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 
+use fimbria_image::MapSpec;
 use serde_json::Value;
 
 use crate::{Input, Logbook, OutputFolder, RunRecord};
@@ -169,6 +170,11 @@ pub trait Stage {
 
     /// The files it writes; a stage with none works in memory only and is never resumed.
     fn outputs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The maps among its outputs, each with its file.
+    fn map_files(&self) -> Vec<(MapSpec, String)> {
         Vec::new()
     }
 

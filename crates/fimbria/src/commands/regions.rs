@@ -41,7 +41,7 @@ impl RegionsCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { regions, output, threads } = self;
         let folder = |planned: &[String]| output.folder(planned, console);
-        let sum_up = SumUpRegions(regions);
+        let sum_up = SumUpRegions::new(regions);
         let record = run_on_threads("regions", &[&sum_up], &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use clap::Args;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
+use fimbria_pipeline::stages::methods::folders_beside_fits;
 use fimbria_pipeline::{FileKind, RunConfig, Writes, Written};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
@@ -61,8 +62,10 @@ pub(crate) struct Run {
 }
 
 /// What a run writes: a folder of each stage, those of fits as their list has them.
-static WRITES: LazyLock<Vec<Written>> =
-    LazyLock::new(|| [BEFORE_FITS, FOLDERS_OF_FITS, AFTER_FITS].concat());
+static WRITES: LazyLock<Vec<Written>> = LazyLock::new(|| {
+    let fits = [BEFORE_FITS, FOLDERS_OF_FITS, &[QUALITY]].concat().into_iter();
+    fits.chain(folders_beside_fits()).chain(AT_THE_END.iter().copied()).collect()
+});
 
 const BEFORE_FITS: &[Written] = &[
     Written::folder("plan/", "plan.json: what was asked for and is not made, and why")
@@ -76,32 +79,12 @@ const BEFORE_FITS: &[Written] = &[
         .only("with --fix-gradients"),
 ];
 
-const AFTER_FITS: &[Written] = &[
-    Written::folder(
-        "quality/",
-        "quality.json: verdicts on the series and the numbers they rest on",
-    ),
-    Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
-    Written::folder(
-        "sticks/",
-        "a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak",
-    ),
-    Written::folder(
-        "track/",
-        "tracks.trx (or .tck, .trk): streamlines of the voxels with a direction \
-         (through densities 10000, of seeds drawn at random), with their data as `fimbria track` \
-         writes them; visits: how many pass each voxel",
-    ),
-    Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
-    Written::folder("sift2/", "weights of the streamlines, as `fimbria sift2` writes them")
-        .only("where asked for"),
-    Written::folder(
-        "connectome/",
-        "between which labels they run, as `fimbria connectome` writes it",
-    )
-    .only("with a table [connectome]"),
-    Written::folder("field/", "as `fimbria field` writes it").only("with a table [gre]"),
-    Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
+const QUALITY: Written = Written::folder(
+    "quality/",
+    "quality.json: verdicts on the series and the numbers they rest on",
+);
+
+const AT_THE_END: &[Written] = &[
     Written::folder("report/", "report.html, one page with pictures"),
     Written::file(
         "run.json",
@@ -156,6 +139,8 @@ Configuration:
     [connectome]               # of the streamlines, between labels, by the weights of sift2 where
     labels = \"labels.nii.gz\"  # there are such: the options of `fimbria connectome`
     map = [\"T1=t1.nii.gz\"]
+    [regions]                  # all maps of the run over the regions of a segmentation: labels, lut,
+    labels = \"dseg.nii.gz\"    # and further maps
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use fimbria_image::{WriteOptions, write_image};
+
 use crate::util::{Folder, five_tissues};
 
 const RUN: &str = "run dwi.nii --mask mask.nii --bvec-frame scanner --set run.fits=[]";
@@ -277,6 +279,36 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
         stages.iter().filter(|stage| stage["resumed"] == true).count()
     };
     assert!(resumed(&before) == 0 && resumed(&folder.json("out/run.json")) > 2);
+}
+
+#[test]
+fn all_maps_of_a_run_are_summed_up_over_its_regions() {
+    let folder = Folder::new();
+    folder
+        .done("phantom crossing --size 14,16,10 --voxel 11 --b0s 2 --shells 1000:30,2000:30 -o p");
+    let mask = folder.image("p/mask.nii.gz");
+    write_image(folder.join("halves.nii"), &mask, &WriteOptions::default()).unwrap();
+    fs::write(folder.join("halves.tsv"), "index\tname\n1\tbrain\n").unwrap();
+    write_image(folder.join("t1.nii"), &mask, &WriteOptions::default()).unwrap();
+    let regions = "--set regions.labels=halves.nii --set regions.map=[\"t1.nii\"]";
+    let run = "run p/dwi.nii.gz --mask p/mask.nii.gz --set run.fits=[\"dki\"]";
+    folder.done(&format!("{run} {regions} -o out"));
+    // The same as the command says of the files.
+    folder.done("regions halves.nii --map out/dti/FA.nii.gz out/dki/MK.nii.gz t1.nii -o alone");
+    let table = |path: &str| fs::read_to_string(folder.join(path)).unwrap();
+    let (made, alone) = (table("out/regions/regions.tsv"), table("alone/regions.tsv"));
+    for line in alone.lines() {
+        let of_run = line.replace("\tFA", "\tdti/FA").replace("\tMK", "\tdki/MK");
+        assert!(made.lines().any(|own| own == of_run), "no {of_run} in {made}");
+    }
+    let page = table("out/report/report.html");
+    assert!(page.contains("Regions") && page.contains("1 brain"));
+    folder.done("report out -o again.html");
+    assert!(table("again.html").contains("1 brain"));
+    // Another tensor has other values.
+    let line = format!("{run} {regions} -o out --resume --set dti.method=ols");
+    folder.done(&line);
+    assert_ne!(table("out/regions/regions.tsv"), made);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Why a run cannot be made.
 
-use super::System;
-use crate::options::OptionError;
+use crate::stages::in_run::InRunError;
 use crate::stages::load::LoadError;
-use crate::{Choice as _, StageError};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,14 +33,9 @@ pub enum ConfigError {
     /// A table of the file is that of no stage.
     #[error("[{0}] is no stage of a run")]
     Table(String),
-    /// Options of a stage that are none, or contradict each other.
-    #[error("[{table}]: {source}")]
-    Options {
-        /// The stage.
-        table: String,
-        /// What is wrong.
-        source: OptionError,
-    },
+    /// A method with options that are none, or without what it is made of.
+    #[error(transparent)]
+    Method(#[from] InRunError),
     /// Something that no run does.
     #[error("run.fits has `{name}`, which is none of {known}")]
     Unknown {
@@ -60,29 +53,10 @@ pub enum ConfigError {
     /// Susceptibility of nothing.
     #[error("the preset susceptibility takes a gradient-echo scan: give the table [gre]")]
     NoScan,
-    /// A connectome of no streamlines.
-    #[error("[connectome] counts streamlines, and none are made: add `track` to run.fits")]
-    NoStreamlines,
     /// No series is named.
     #[error("no series is named: give one, or `dwi` in the table [input]")]
     NoSeries,
-    /// Something that is done upon what is not done.
-    #[error(
-        "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
-    )]
-    NoDirections(System),
-    /// Streamlines are to be as dense as nothing.
-    #[error("`sift2` weighs streamlines by the densities of `peaks`: add it to run.fits")]
-    NoDensities,
-    /// A fit that the gradient table does not support, or a formula that is none.
-    #[error(transparent)]
-    Fit(StageError),
     /// Something that TOML cannot express, such as a path that is not UTF-8.
     #[error("the parameters cannot be written as TOML")]
     Unwritable(#[from] toml::ser::Error),
-}
-
-/// What is wrong with the table `name`.
-pub(super) fn options_of(name: &str) -> impl FnOnce(OptionError) -> ConfigError {
-    |source| ConfigError::Options { table: name.to_owned(), source }
 }

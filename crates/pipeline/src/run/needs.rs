@@ -3,10 +3,12 @@
 use fimbria_image::ImageHeader;
 use fimbria_life::sift2::Sift2;
 
-use super::{Asked, ConfigError, RunConfig, System};
+use super::{Asked, ConfigError, RunConfig};
 use crate::ByteSize;
 use crate::stages::fits::{DTI, FOD};
+use crate::stages::in_run::options_of;
 use crate::stages::load::LoadError;
+use crate::stages::methods::with_needs;
 use crate::stages::peaks::PeaksParameters;
 use crate::stages::track::TrackInRun;
 
@@ -32,12 +34,14 @@ impl RunConfig {
     ///
     /// # Errors
     /// [`ConfigError`] where the series has no header or no gradient table.
-    pub fn memory_needed(&self) -> Result<Option<ByteSize>, ConfigError> {
+    pub fn memory_needed(mut self) -> Result<Option<ByteSize>, ConfigError> {
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
-        let Asked { systems, fits, .. } = self.asked(&gradients)?;
-        let asks = |system: System| systems.contains(&system);
-        if asks(System::Sticks) || asks(System::Life) || self.tables.contains_key("gre") {
+        let Asked { mut methods, fits, .. } = self.asked(&gradients)?;
+        self.fill_in()?;
+        with_needs(&mut methods);
+        let asks = |method: &str| methods.contains(&method);
+        if asks("sticks") || asks("life") || self.tables.contains_key("gre") {
             return Ok(None);
         }
         let voxels = header.grid().len() as u64;
@@ -45,9 +49,9 @@ impl RunConfig {
         let file = std::fs::metadata(&self.input.dwi).map_or(0, |file| file.len());
         let mut made = vec![DTI];
         let mut volumes = 0;
-        if asks(System::Peaks) {
+        if asks("peaks") {
             made.push(FOD);
-            let peaks: PeaksParameters = self.options("peaks")?;
+            let peaks: PeaksParameters = options_of(&self.tables, "peaks")?;
             // A direction and its value each, how many there are, and what became of the voxel.
             volumes += 4 * peaks.number + 2;
         }
@@ -60,16 +64,16 @@ impl RunConfig {
         // The densities once more for their peaks, and the largest maps once more as they are written.
         volumes += made.iter().sum::<usize>() + 2 * made.iter().max().unwrap_or(&0);
         let maps = 4 * voxels * volumes as u64;
-        let lines = match asks(System::Track) || asks(System::Sift2) {
+        let lines = match asks("track") {
             true => {
-                let TrackInRun { parameters, anatomy } = self.track()?;
+                let TrackInRun { parameters, anatomy } = options_of(&self.tables, "track")?;
                 // Five tissues on a grid of their own, as they are read and as they are looked up.
                 let tissues = anatomy.act.map(ImageHeader::read).transpose();
                 let tissues = tissues.map_err(LoadError::from)?;
                 let tissues = tissues.map_or(0, |header| 2 * 5 * 4 * header.grid().len() as u64);
                 let points = MEAN_LENGTH_MM / parameters.step_through_densities(header.grid());
                 let lines = parameters.most_streamlines(voxels);
-                let weights = match asks(System::Sift2) {
+                let weights = match asks("sift2") {
                     true => {
                         let edges = header.grid().ras_from_vox.spacing().map(|mm| mm as f32);
                         // A straight line passes as many voxels as its steps along all axes are edges.

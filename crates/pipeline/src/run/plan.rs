@@ -6,12 +6,13 @@ use fimbria_image::GradientTable;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Asked, ConfigError, RunConfig, System, options_of};
+use super::{Asked, ConfigError, RunConfig};
 use crate::options::{Values, from_values};
 use crate::stages::fits::fit_maps::FitModel as _;
 use crate::stages::fits::fod::{self, Degree, LEAST_DIRECTIONS, degree_in_run};
 use crate::stages::fits::{FOD, Fit};
-use crate::{Choice as _, Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
+use crate::stages::in_run::InRunError;
+use crate::{Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
 
 /// What of a run is not made as it was asked for: a stage that warns of it and writes it down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -135,19 +136,21 @@ impl Asked {
         by_name: bool,
     ) -> Result<(), ConfigError> {
         let is_named = self.fits.iter().any(|fit| fit.name() == FOD.name());
-        if !self.systems.contains(&System::Peaks) && !is_named {
+        if !self.methods.contains(&"peaks") && !is_named {
             return Ok(());
         }
         let none = Values::new();
         let values = config.tables.get(FOD.name()).unwrap_or(&none);
-        let parameters: fod::Parameters = from_values(values).map_err(options_of(FOD.name()))?;
+        let parameters: fod::Parameters =
+            from_values(values).map_err(InRunError::in_table(FOD.name()))?;
         let reason = if values.contains_key("order") {
             match parameters.supports(gradients) {
                 Ok(()) => return Ok(()),
                 Err(error) => error.to_string(),
             }
         } else {
-            let volumes = parameters.volumes(gradients).map_err(|e| ConfigError::Fit(e.into()))?;
+            let volumes = parameters.volumes(gradients);
+            let volumes = volumes.map_err(|error| InRunError::Fit(error.into()))?;
             let directions = volumes.gradients.most_directions_of_a_shell();
             match degree_in_run(&volumes.gradients) {
                 Some(degree) if degree == parameters.order.0 => return Ok(()),
@@ -165,8 +168,8 @@ impl Asked {
             return Ok(());
         }
         let mut stages = vec![FOD.name().to_owned()];
-        stages.extend(self.systems.drain(..).map(|system| system.name().to_owned()));
-        let has_lines = stages.iter().any(|stage| stage == System::Track.name());
+        stages.extend(self.methods.drain(..).map(str::to_owned));
+        let has_lines = stages.iter().any(|stage| stage == "track");
         if has_lines && config.tables.contains_key("connectome") {
             stages.push("connectome".to_owned());
         }

@@ -2,7 +2,7 @@
 
 use fimbria_image::GradientTable;
 
-use super::{Asked, ConfigError, RunConfig, System};
+use super::{Asked, ConfigError, RunConfig};
 use crate::Choice;
 use crate::stages::fits::FITS;
 
@@ -70,12 +70,12 @@ impl Preset {
             Self::Everything => config.usual(gradients)?,
             _ => Asked::default(),
         };
-        asked.systems.extend_from_slice(match self {
+        asked.methods.extend_from_slice(match self {
             Self::Maps | Self::Susceptibility => &[],
-            Self::Fibres => &[System::Peaks],
-            Self::Connectome => &[System::Peaks, System::Track, System::Sift2],
+            Self::Fibres => &["peaks"],
+            Self::Connectome => &["peaks", "track", "sift2"],
             // Beside those that are usual.
-            Self::Everything => &[System::Sift2],
+            Self::Everything => &["sift2"],
         });
         if self == Self::Susceptibility && !config.tables.contains_key("gre") {
             return Err(ConfigError::NoScan);

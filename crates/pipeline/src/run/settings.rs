@@ -4,8 +4,9 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::{ConfigError, RunConfig, options_of};
+use super::{ConfigError, RunConfig};
 use crate::options::in_words;
+use crate::stages::in_run::InRunError;
 use crate::stages::methods;
 
 impl RunConfig {
@@ -60,7 +61,7 @@ impl RunConfig {
     fn check_tables(&self) -> Result<(), ConfigError> {
         for (name, values) in &self.tables {
             let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
-            (table.check)(values).map_err(options_of(name))?;
+            (table.check)(values).map_err(InRunError::in_table(name))?;
         }
         Ok(())
     }

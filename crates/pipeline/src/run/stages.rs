@@ -4,24 +4,16 @@ use std::path::Path;
 
 use fimbria_image::ImageHeader;
 
-use super::{Asked, ConfigError, RunConfig, System, options_of};
-use crate::options::{Place, Resolve as _};
-use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
-use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
+use super::{Asked, ConfigError, RunConfig};
+
 use crate::stages::fits::{DTI, FITS, FOD, FitStage};
-use crate::stages::fod_field::FodField;
 use crate::stages::gradients::{CheckGradients, FixGradients};
-use crate::stages::guide::Guide;
-use crate::stages::life::{LifeInRun, LifeParameters};
+use crate::stages::in_run::{InRun, InRunError, RunContext, When, options_of};
 use crate::stages::load::{Load, LoadError};
-use crate::stages::peaks::{FindPeaks, PeaksParameters};
-use crate::stages::qsm::{MapSusceptibility, QsmParameters};
+use crate::stages::methods;
 use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
-use crate::stages::sift2::{Sift2InRun, Sift2Parameters};
-use crate::stages::sticks::{Resume, Sticks, SticksInRun};
-use crate::stages::track::{Through, TrackInRun, WholeBrain};
-use crate::{ByteSize, MapStyle, Named, OutputFolder, Stage, bids_entities};
+use crate::{Stage, bids_entities};
 
 impl RunConfig {
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -34,56 +26,31 @@ impl RunConfig {
         let name = name.to_string_lossy().into_owned();
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
-        let Asked { systems, fits, mut plan } = self.asked(&gradients)?;
-        check_order(&systems)?;
+        let Asked { mut methods, fits, mut plan } = self.asked(&gradients)?;
+        methods::with_needs(&mut methods);
         let given = self.tables.clone();
+        self.fill_in()?;
         if let Some(degree) = plan.lower_degree() {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
             table.insert("order".to_owned(), degree.into());
         }
         let entities = bids_entities(&self.input.dwi);
-        let tensor = self.fit(DTI, &entities)?;
-        let density = self.fit(FOD, &entities)?;
-        // A fit that is made by itself already, or with the peaks, is not made twice.
-        let is_made = |name: &str| {
-            name == DTI.name() || name == FOD.name() && systems.contains(&System::Peaks)
-        };
+        let has_peaks = methods.contains(&"peaks");
+        // The tensor is fitted first, and densities with their peaks.
+        let is_other = |fit: &str| fit != DTI.name() && !(fit == FOD.name() && has_peaks);
         let mut others: Vec<Box<dyn FitStage>> = Vec::new();
-        for &fit in FITS.iter().filter(|fit| !is_made(fit.name())) {
+        for fit in FITS.iter().filter(|fit| is_other(fit.name())) {
             if fits.iter().any(|asked| asked.name() == fit.name()) {
-                others.push(self.fit(fit, &entities)?);
+                others.push(self.fit(*fit, &entities)?);
             }
         }
-        // Before the first one begins.
-        let has_peaks = systems.contains(&System::Peaks);
-        let density_of_peaks = has_peaks.then_some(&density);
-        for fit in std::iter::once(&tensor).chain(density_of_peaks).chain(&others) {
-            fit.supports(&gradients).map_err(ConfigError::Fit)?;
-        }
-        let susceptibility = match self.tables.contains_key("gre") {
-            false => None,
-            true => Some(susceptibility_stages(
-                Some(self.scan()?),
-                self.options("field")?,
-                self.options("qsm")?,
-                self.maps,
-            )?),
-        };
-        let peaks: PeaksParameters = self.options("peaks")?;
-        let mut track = self.track()?;
-        let is_counted = self.tables.contains_key("connectome") && !plan.leaves_out("connectome");
-        let connectome: Option<ConnectomeOptions> = match is_counted {
-            true => Some(self.options("connectome")?),
-            false => None,
-        };
-        peaks.check().map_err(options_of("peaks"))?;
-        let quality: QualityOptions = self.options("quality")?;
-        let (sticks, life) = (self.options("sticks")?, self.options("life")?);
-        let sift2: Sift2Parameters = self.options("sift2")?;
-        let Self { input, maps, report, .. } = self;
-        let (memory, axes) = (input.memory, input.table_axes(&header));
-        let mut stages: Vec<Box<dyn Stage>> =
-            vec![Box::new(Load { files: input, found: Some(maps) })];
+        let tensor = self.fit(DTI, &entities)?;
+        let density = has_peaks.then(|| self.fit(FOD, &entities)).transpose()?;
+        tensor.supports(&gradients).map_err(InRunError::Fit)?;
+        let quality: QualityOptions = options_of(&self.tables, "quality")?;
+        let axes = self.input.table_axes(&header);
+        let load = Load { files: self.input.clone(), found: Some(self.maps) };
+        let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(load)];
         if quality.fix_gradients {
             stages.push(Box::new(FixGradients { axes }));
         }
@@ -92,134 +59,53 @@ impl RunConfig {
             Box::new(CheckGradients { axes }),
             Box::new(JudgeQuality { options: quality }),
         ]);
-        if has_peaks {
-            stages.extend(fibre_stages(density, peaks, maps, &entities));
-        }
-        if systems.contains(&System::Sticks) {
-            stages.push(sampling(sticks, root)?);
-        }
-        let is_evaluated = systems.contains(&System::Life);
-        let is_weighed = systems.contains(&System::Sift2);
-        if is_evaluated || is_weighed || systems.contains(&System::Track) {
-            let life = is_evaluated.then_some(life);
-            let sift2 = is_weighed.then_some(sift2);
-            let is_sampled = systems.contains(&System::Sticks);
-            let through = if is_sampled { Through::Samples } else { Through::Densities };
-            track.check(through).map_err(options_of("track"))?;
-            if is_evaluated {
-                track.to_be_evaluated(through);
-            }
-            let streamlines = (track, through);
-            let of_lines = OfLines { life, sift2, connectome, memory };
-            stages.extend(streamline_stages(streamlines, of_lines, maps, &entities, root));
-        } else if connectome.is_some() {
-            return Err(ConfigError::NoStreamlines);
+        let is_made = |name: &'static str, method: &InRun| match method.when {
+            When::Table(table) => self.tables.contains_key(table) && !plan.leaves_out(name),
+            When::Usual | When::Named => methods.contains(&name),
+        };
+        let [before, after] = methods::beside_fits();
+        self.add_methods(&before, is_made, &mut stages, root, &entities)?;
+        for fit in density.iter().chain(&others) {
+            fit.supports(&gradients).map_err(InRunError::Fit)?;
         }
         stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
-        stages.extend(susceptibility.into_iter().flatten());
-        stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
+        self.add_methods(&after, is_made, &mut stages, root, &entities)?;
+        stages.push(Box::new(Report { title: self.report.title.clone().unwrap_or(name) }));
         plan.compare(&given, &stages);
         // What cannot be loaded leaves nothing, not even a plan.
         let after_load = plan.stage(stages[0].inputs());
         stages.splice(1..1, after_load);
         Ok(stages)
     }
-}
 
-/// Whether everything that is done has what it is done upon.
-fn check_order(systems: &[System]) -> Result<(), ConfigError> {
-    let is_source = |system: &System| matches!(system, System::Peaks | System::Sticks);
-    let follows = |system: &&System| matches!(system, System::Track | System::Life | System::Sift2);
-    if systems.contains(&System::Sift2) && !systems.contains(&System::Peaks) {
-        return Err(ConfigError::NoDensities);
+    /// Adds the stages of those methods that are made.
+    pub(super) fn add_methods(
+        &self,
+        methods: &[(&'static str, &'static InRun)],
+        is_made: impl Fn(&'static str, &InRun) -> bool,
+        stages: &mut Vec<Box<dyn Stage>>,
+        root: &Path,
+        entities: &str,
+    ) -> Result<(), InRunError> {
+        let all = methods::beside_fits().concat();
+        let made = all.iter().filter(|(name, method)| is_made(name, method));
+        let made: Vec<&'static str> = made.map(|(name, _)| *name).collect();
+        for (name, method) in methods.iter().filter(|(name, _)| made.contains(name)) {
+            debug_assert!(method.needs.iter().all(|need| made.contains(need)), "{name}");
+            let context = RunContext {
+                tables: &self.tables,
+                makes: &made,
+                earlier: stages,
+                root,
+                style: self.maps,
+                entities,
+                memory: self.input.memory,
+            };
+            let own = (method.stages)(&context)?;
+            stages.extend(own);
+        }
+        Ok(())
     }
-    match systems.iter().find(follows) {
-        Some(&system) if !systems.iter().any(is_source) => Err(ConfigError::NoDirections(system)),
-        _ => Ok(()),
-    }
-}
-
-/// From series to fibre directions.
-pub(super) fn fibre_stages(
-    density: Box<dyn FitStage>,
-    peaks: PeaksParameters,
-    style: MapStyle,
-    entities: &str,
-) -> [Box<dyn Stage>; 3] {
-    [
-        density,
-        Box::new(FodField),
-        Box::new(FindPeaks { parameters: peaks, style, entities: entities.to_owned() }),
-    ]
-}
-
-/// From phase to susceptibility; `files` of the scan, or `None` of a phantom's.
-pub(super) fn susceptibility_stages(
-    files: Option<PhaseFiles>,
-    field: FieldParameters,
-    qsm: QsmParameters,
-    style: MapStyle,
-) -> Result<[Box<dyn Stage>; 3], ConfigError> {
-    let compares = files.is_none();
-    field.check().map_err(options_of("field"))?;
-    qsm.check().map_err(options_of("qsm"))?;
-    let parameters = qsm.resolve(&Place::Run);
-    let (fa_threshold, weighs) = (parameters.fibre_threshold(), parameters.weighs());
-    let relative = files.as_ref().is_some_and(|files| files.relative);
-    let (dqsm_files, checkpointing) = (false, None);
-    let map =
-        MapSusceptibility { parameters, style, dqsm_files, compares, relative, checkpointing };
-    Ok([
-        Box::new(MakeField { files, parameters: field.resolve(&Place::Run), style }),
-        Box::new(Guide { fa_threshold, weighs }),
-        Box::new(map),
-    ])
-}
-
-/// The sampling, with a place to keep what an interruption leaves.
-pub(super) fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
-    let SticksInRun { sampling: parameters, within: Named(within) } = options;
-    parameters.options().map_err(options_of("sticks"))?;
-    let keep = Some(OutputFolder::kept(&root.join("sticks"), "sticks"));
-    let (extension, resume) = ("nii.gz", Resume::WhereSame);
-    Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
-}
-
-/// What is made of streamlines, where it is wanted: what each of them explains, how much each weighs, and
-/// between which labels they run; within so much memory.
-#[derive(Default)]
-pub(super) struct OfLines {
-    pub(super) life: Option<LifeParameters>,
-    pub(super) sift2: Option<Sift2Parameters>,
-    pub(super) connectome: Option<ConnectomeOptions>,
-    pub(super) memory: Option<ByteSize>,
-}
-
-/// Streamlines, and what is made of them.
-pub(super) fn streamline_stages(
-    (track, through): (TrackInRun, Through),
-    of_lines: OfLines,
-    style: MapStyle,
-    entities: &str,
-    root: &Path,
-) -> Vec<Box<dyn Stage>> {
-    let OfLines { life, sift2, connectome, memory } = of_lines;
-    let act = track.anatomy.act.clone();
-    let track = WholeBrain { options: track, through };
-    let tractogram = root.join("track").join(track.tracks());
-    let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
-    if let Some(parameters) = life {
-        let (entities, tractogram) = (entities.to_owned(), tractogram.clone());
-        stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram, memory }));
-    }
-    let is_weighed = sift2.is_some();
-    if let Some(parameters) = sift2 {
-        stages.push(Box::new(Sift2InRun::new(parameters, tractogram.clone(), act, memory)));
-    }
-    if let Some(options) = connectome {
-        stages.push(Box::new(ConnectomeInRun::new(options, tractogram, is_weighed)));
-    }
-    stages
 }
 
 #[cfg(test)]
@@ -230,8 +116,10 @@ mod tests {
     fn qsm(settings: &[&str]) -> serde_json::Value {
         let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
         let config = RunConfig::default().with_settings(&settings).unwrap();
-        let (field, qsm) = (config.options("field").unwrap(), config.options("qsm").unwrap());
-        let stages = susceptibility_stages(None, field, qsm, MapStyle::default()).unwrap();
+        let [_, scans] = methods::beside_fits();
+        let mut stages = Vec::new();
+        let is_made = |name: &str, _: &InRun| name == "field" || name == "qsm";
+        config.add_methods(&scans, is_made, &mut stages, Path::new(""), "").unwrap();
         stages[2].parameters()["qsm"].clone()
     }
 

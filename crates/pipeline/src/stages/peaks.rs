@@ -1,6 +1,7 @@
 //! The stage that finds fibre directions.
 
 mod method;
+pub(in crate::stages) mod section;
 
 use std::path::Path;
 

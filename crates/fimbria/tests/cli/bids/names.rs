@@ -220,6 +220,12 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     let sidecar = folder.json(&format!("{matrix}.json"));
     assert_eq!(sidecar["Nodes"], json!([1, 2]));
     assert!(sidecar.get("NodeNames").is_none(), "nobody says what they are called");
+    let regions = format!("{at}_seg-halves_scalarstats");
+    let text = fs::read_to_string(folder.join(&format!("{regions}.tsv"))).unwrap();
+    let maps = |map: &str| text.lines().filter(|l| l.split('\t').nth(2) == Some(map)).count();
+    assert_eq!((maps("dti/FA"), maps("dki/MK")), (2, 2), "{text}");
+    let sources = folder.json(&format!("{regions}.json"))["Sources"].to_string();
+    assert!(sources.contains("seg-halves_dseg") && sources.contains("_dwi.nii"), "{sources}");
     let sidecar = folder.json(&format!("{at}_track-ifod_tractogram.json"));
     assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
     // Half of a voxel's edge; the number as it was given, not as a double has it.
@@ -259,6 +265,9 @@ fn labels_of_another_data_set_are_taken_with_what_it_calls_them() {
         "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_seg-halves_meas-count_relmat.json";
     let sidecar = folder.json(matrix);
     assert_eq!(sidecar["NodeNames"], json!(["lower", "upper"]));
+    let regions = matrix.replace("meas-count_relmat.json", "scalarstats.tsv");
+    let regions = fs::read_to_string(folder.join(&regions)).unwrap();
+    assert!(regions.contains("\n1\tlower\tdti/FA\t"), "{regions}");
     let sources = sidecar["Sources"].as_array().unwrap();
     for source in [
         "bids:recon:sub-ABCD/dwi/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz",

@@ -4,6 +4,7 @@ mod dki;
 mod dti;
 mod peaks;
 mod qsm;
+mod section;
 mod sticks;
 mod tracks;
 
@@ -22,9 +23,31 @@ use crate::stages::field::Fields;
 use crate::stages::fits;
 use crate::stages::fits::fit_maps::Maps;
 use crate::stages::life::Weighed;
+use crate::stages::method::{Method, PageSection, Shown};
+use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
 use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
+use std::sync::Arc;
+
+pub(super) const METHOD: Method = Method {
+    restored: |_| Some(Box::new(Compare)),
+    section: Some(PageSection {
+        takes: || {
+            vec![
+                Taken::where_made::<Accuracy>(),
+                Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
+                Taken::always::<Maps<fits::dti::Parameters>>(),
+            ]
+        },
+        draw: |Shown { products, mask, .. }| {
+            let Some(accuracy) = products.find::<Accuracy>() else { return Ok(None) };
+            let fit = products.get::<Maps<fits::dti::Parameters>>()?;
+            Ok(Some(section::truth(accuracy, fit, truth_in(products), mask)?))
+        },
+    }),
+    ..Method::named("accuracy")
+};
 
 /// How close a fit came to the truth.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,6 +2,7 @@
 
 mod edges;
 mod in_run;
+pub(in crate::stages) mod section;
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +13,16 @@ use fimbria_streamlines::{Header, open};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::section::Matrices;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
-use crate::stages::method::{Method, OptionTable};
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::stages::read_back::ReadBack;
+use crate::stages::track::tractogram_of;
 use crate::stages::weights::{WeightsError, is_weight, read_weights};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
@@ -29,10 +34,41 @@ pub(super) use self::edges::names_of;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Table("connectome"),
+        needs: &[],
+        writes: Written::folder(
+            "connectome/",
+            "between which labels they run, as `fimbria connectome` writes it",
+        )
+        .only("with a table [connectome]"),
+        stages,
+    }),
     table: Some(OptionTable::of::<ConnectomeOptions>()),
     writes: CONNECTOME_WRITES,
+    restored: |record| {
+        let record = record.clone();
+        let read = Box::new(move |folder: &Path| Matrices::read(folder, &record));
+        Some(Box::new(ReadBack { name: "connectome", read }))
+    },
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Connections>(), Taken::where_made::<Matrices>()],
+        draw: |shown| {
+            let counted = shown.products.find().map(Matrices::from_connections);
+            let matrices = counted.as_ref().or_else(|| shown.products.find::<Matrices>());
+            Ok(matrices.map(Matrices::section))
+        },
+    }),
     ..Method::named("connectome")
 };
+
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    if !run.makes("track") {
+        return Err(InRunError::NoStreamlines);
+    }
+    let (options, tractogram) = (run.options("connectome")?, tractogram_of(run)?);
+    Ok(vec![Box::new(ConnectomeInRun::new(options, tractogram, run.makes("sift2")))])
+}
 
 /// What `fimbria connectome` writes.
 pub const CONNECTOME_WRITES: &[Written] = &[

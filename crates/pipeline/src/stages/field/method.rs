@@ -2,11 +2,25 @@
 
 use serde_json::Value;
 
-use super::{FIELD_WRITES, FieldParameters, fields};
+use super::Fields;
+use super::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles, fields};
 use crate::options::{Place, Resolve as _, from_values};
-use crate::stages::method::{Method, OptionTable};
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::stages::read_back::ReadBack;
+use crate::{Products, Taken};
+use crate::{Stage, Written};
+use fimbria_image::{Image, read_image};
+use std::path::Path;
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Table("gre"),
+        needs: &[],
+        writes: Written::folder("field/", "as `fimbria field` writes it")
+            .only("with a table [gre]"),
+        stages,
+    }),
     table: Some(OptionTable::of::<FieldParameters>()),
     writes: FIELD_WRITES,
     maps: |record| {
@@ -14,10 +28,42 @@ pub(in crate::stages) const METHOD: Method = Method {
         let is_relative = |p: &Value| p.get("relative") == Some(&Value::Bool(true));
         parameters.map_or_else(Vec::new, |p| fields(is_relative(p)).to_vec())
     },
+    restored: |record| {
+        let is_local = |file: &&String| file.contains("local") && !file.ends_with(".json");
+        let file = record.outputs.iter().map(|output| &output.file).find(is_local)?.clone();
+        let read =
+            Box::new(move |folder: &Path| Ok(LocalFieldOfRun(read_image(folder.join(&file))?)));
+        Some(Box::new(ReadBack { name: "field", read }))
+    },
     text: |records| {
         let parameters = records.iter().find_map(|record| record.parameters_of("field"))?;
         let given = parameters.get("field")?.as_object()?;
         Some(from_values::<FieldParameters>(given).ok()?.resolve(&Place::Command).methods())
     },
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Fields>(), Taken::where_made::<LocalFieldOfRun>()],
+        draw: |_| Ok(None),
+    }),
     ..Method::named("field")
 };
+
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    let parameters: FieldParameters = run.options("field")?;
+    parameters.check().map_err(InRunError::in_table("field"))?;
+    let (parameters, style) = (parameters.resolve(&Place::Run), run.style);
+    Ok(vec![Box::new(MakeField { files: scan_of(run)?, parameters, style })])
+}
+
+/// The gradient-echo scan of a run; `None` where it is that of a phantom.
+pub(in crate::stages) fn scan_of(run: &RunContext<'_>) -> Result<Option<PhaseFiles>, InRunError> {
+    run.tables.contains_key("gre").then(|| run.options("gre")).transpose()
+}
+
+/// The local field that a finished run left, ppm: of one under way its [`Fields`] have it.
+pub(in crate::stages) struct LocalFieldOfRun(Image);
+
+/// The local field of a run, ppm.
+pub(in crate::stages) fn local_field(products: &Products) -> Option<&Image> {
+    let made = products.find::<Fields>().map(|fields| &fields.local);
+    made.or_else(|| products.find::<LocalFieldOfRun>().map(|field| &field.0))
+}

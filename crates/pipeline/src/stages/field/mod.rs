@@ -30,7 +30,7 @@ use self::at_start::report_phase_at_start;
 pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
-pub(in crate::stages) use self::method::METHOD;
+pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
 pub use self::options::{FieldParameters, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
 use crate::options::Resolved;
@@ -319,6 +319,10 @@ impl Stage for MakeField {
             names.push(sidecar);
         }
         names
+    }
+
+    fn map_files(&self) -> Vec<(MapSpec, String)> {
+        self.style.map_files(self.maps().into_iter().cloned(), &self.context(None))
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {

@@ -306,6 +306,10 @@ impl<P: FitModel> Stage for FitMaps<P> {
         maps.chain(P::TEXTS.iter().map(|text| text.file.to_owned())).collect()
     }
 
+    fn map_files(&self) -> Vec<(MapSpec, String)> {
+        self.style.map_files(self.parameters.maps(), &self.context(None, Vec::new()))
+    }
+
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let subject = products.get::<Subject>()?;
         match (P::DEVIATION, subject.has_one_table()) {

@@ -9,6 +9,7 @@ pub mod fit_maps;
 pub(crate) mod fit_report;
 pub mod follow;
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -21,6 +22,7 @@ use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
 use self::follow::follow;
 use crate::method_text::{MethodText, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values};
+use crate::stages::in_run::InRunError;
 use crate::stages::load::SubjectFiles;
 use crate::stages::method::{Method, OptionTable};
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -56,6 +58,19 @@ pub const DKI: &dyn Fit = &Of::<dki::Parameters>::NEW;
 /// The fit of this name.
 pub fn fit_named(name: &str) -> Option<&'static dyn Fit> {
     FITS.iter().copied().find(|fit| fit.name() == name)
+}
+
+/// The stage of a fit in a run, with its table's options.
+pub(crate) fn in_run(
+    fit: &dyn Fit,
+    tables: &BTreeMap<String, Values>,
+    style: MapStyle,
+    entities: &str,
+) -> Result<Box<dyn FitStage>, InRunError> {
+    let none = Values::new();
+    let values = tables.get(fit.name()).unwrap_or(&none);
+    let stage = fit.of_values(values, style, entities.to_owned());
+    stage.map_err(InRunError::in_table(fit.name()))
 }
 
 /// A fit before its options are known.

@@ -3,16 +3,44 @@
 use fimbria_life::Method as Solver;
 
 use super::{LIFE_WRITES, LifeInRun, LifeParameters};
-use crate::stages::method::{Method, OptionTable};
+use super::{Weighed, section};
+use crate::Taken;
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
+use crate::stages::track::tractogram_of;
+use crate::{Stage, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Usual,
+        needs: &["track"],
+        writes: Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
+        stages,
+    }),
     table: Some(OptionTable::of::<LifeParameters>()),
     writes: LIFE_WRITES,
     restored: |record| Some(Box::new(LifeInRun::of_record(record)?)),
     text: |records| Some(text(&records.iter().find_map(LifeInRun::of_record)?.parameters)),
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Weighed>()],
+        draw: |shown| match (shown.products.find::<Weighed>(), shown.fa) {
+            (Some(weighed), Some(fa)) => Ok(Some(section::weights(weighed, fa, shown.mask)?)),
+            _ => Ok(None),
+        },
+    }),
     ..Method::named("life")
 };
+
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    Ok(vec![Box::new(LifeInRun {
+        parameters: run.options("life")?,
+        style: run.style,
+        entities: run.entities.to_owned(),
+        tractogram: tractogram_of(run)?,
+        memory: run.memory,
+    })])
+}
 
 /// What was done, in words for a paper.
 fn text(life: &LifeParameters) -> Methods {

@@ -14,6 +14,7 @@ mod method;
 mod other_inputs;
 mod parameters;
 mod prediction;
+pub(in crate::stages) mod section;
 mod stage;
 mod weighing;
 mod write;

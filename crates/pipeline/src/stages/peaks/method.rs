@@ -1,12 +1,24 @@
 //! Peaks among all methods, with their densities in words for a paper.
 
-use super::{FindPeaks, PEAKS_WRITES, PeaksParameters};
+use super::{FindPeaks, PEAKS_WRITES, PeaksParameters, section};
+use crate::Taken;
 use crate::stages::fits::fit_maps::FitMaps;
-use crate::stages::fits::fod;
-use crate::stages::method::{Method, OptionTable};
+use crate::stages::fits::{self, FOD, fod};
+use crate::stages::fod_field::FodField;
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
+use crate::{Stage, Written};
+use fimbria_tensors::peaks::Peaks;
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Usual,
+        needs: &[],
+        writes: Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
+        stages,
+    }),
     table: Some(OptionTable::of::<PeaksParameters>()),
     writes: PEAKS_WRITES,
     restored: |record| Some(Box::new(FindPeaks::of_record(record)?)),
@@ -15,8 +27,27 @@ pub(in crate::stages) const METHOD: Method = Method {
         let peaks = records.iter().find_map(FindPeaks::of_record);
         Some(text(&fod.parameters, peaks.as_ref().map(|peaks| &peaks.parameters)))
     },
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Peaks>()],
+        draw: |shown| match (shown.products.find::<Peaks>(), shown.fa) {
+            (Some(peaks), Some(fa)) => Ok(Some(section::peaks(peaks, fa, FA, shown.mask)?)),
+            _ => Ok(None),
+        },
+    }),
     ..Method::named("peaks")
 };
+
+/// From series to fibre directions.
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    let parameters: PeaksParameters = run.options("peaks")?;
+    parameters.check().map_err(InRunError::in_table("peaks"))?;
+    let (style, entities) = (run.style, run.entities.to_owned());
+    Ok(vec![
+        fits::in_run(FOD, run.tables, style, &entities)?,
+        Box::new(FodField),
+        Box::new(FindPeaks { parameters, style, entities }),
+    ])
+}
 
 /// What was done, in words for a paper.
 fn text(fod: &fod::Parameters, peaks: Option<&PeaksParameters>) -> Methods {

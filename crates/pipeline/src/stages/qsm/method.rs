@@ -1,10 +1,23 @@
 //! The map of susceptibility among all methods.
 
+use super::{ChiMap, section};
 use super::{MapSusceptibility, QSM_WRITES, QsmParameters};
-use crate::RunRecord;
-use crate::stages::method::{Method, OptionTable};
+use crate::options::{Place, Resolve as _};
+use crate::stages::field::local_field;
+use crate::stages::field::scan_of;
+use crate::stages::guide::Guide;
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::{RunRecord, Stage};
+use crate::{Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Table("gre"),
+        needs: &[],
+        writes: Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
+        stages,
+    }),
     table: Some(OptionTable::of::<QsmParameters>()),
     writes: QSM_WRITES,
     maps: |record| {
@@ -21,5 +34,32 @@ pub(in crate::stages) const METHOD: Method = Method {
         };
         Some(stage.parameters.methods(records.iter().any(is_guided)))
     },
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<ChiMap>()],
+        draw: |shown| match shown.products.find::<ChiMap>() {
+            Some(map) => Ok(Some(section::susceptibility(map, local_field(shown.products))?)),
+            None => Ok(None),
+        },
+    }),
     ..Method::named("qsm")
 };
+
+/// From field and tensor to susceptibility.
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    let parameters: QsmParameters = run.options("qsm")?;
+    parameters.check().map_err(InRunError::in_table("qsm"))?;
+    let parameters = parameters.resolve(&Place::Run);
+    let (fa_threshold, weighs) = (parameters.fibre_threshold(), parameters.weighs());
+    let scan = scan_of(run)?;
+    Ok(vec![
+        Box::new(Guide { fa_threshold, weighs }),
+        Box::new(MapSusceptibility {
+            parameters,
+            style: run.style,
+            dqsm_files: false,
+            compares: scan.is_none(),
+            relative: scan.is_some_and(|scan| scan.relative),
+            checkpointing: None,
+        }),
+    ])
+}

@@ -13,6 +13,7 @@ mod job;
 mod method;
 mod options;
 mod reference;
+pub(in crate::stages) mod section;
 mod stage;
 mod ways;
 

@@ -135,6 +135,10 @@ impl Stage for MapSusceptibility {
         names
     }
 
+    fn map_files(&self) -> Vec<(MapSpec, String)> {
+        self.style.map_files(self.maps().cloned(), &self.context(None))
+    }
+
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let field = products.get::<LocalField>()?;
         let reference = reference_of(&self.parameters, products.find(), &field.mask, log)?;

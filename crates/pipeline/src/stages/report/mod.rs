@@ -5,35 +5,22 @@ mod restored;
 mod scene;
 mod sections;
 
-use std::sync::Arc;
-
-use fimbria_image::Image;
-use fimbria_image::sticks::StickSamples;
-use fimbria_life::sift2::Sift2;
 use fimbria_models::gradient_check::GradientCheck;
 use fimbria_report::Page;
-use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
 pub use self::job::JobPage;
 pub use self::restored::{NotFinished, Restored, of_folder};
-use self::sections::connectome::Matrices;
 use crate::options::usual;
-use crate::stages::accuracy::Accuracy;
-use crate::stages::connectome::Connections;
-use crate::stages::field::Fields;
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
 use crate::stages::fits::fit_report::VOLUMES;
 use crate::stages::gradients::GRADIENT_TABLE;
-use crate::stages::life::Weighed;
+use crate::stages::method::Shown;
 use crate::stages::methods;
-use crate::stages::phantom::truth_in;
-use crate::stages::qsm::ChiMap;
 use crate::stages::quality::Quality;
 use crate::stages::shown::Methods;
-use crate::stages::track::Tracked;
 use crate::{
     FileKind, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
     Taken, Written,
@@ -54,9 +41,6 @@ pub struct Report {
 /// The page as HTML.
 pub struct ReportPage(pub String);
 
-/// The local field that a finished run left, ppm: of one under way its [`Fields`] have it.
-struct FieldOfRun(Image);
-
 impl Stage for Report {
     fn name(&self) -> &'static str {
         "report"
@@ -64,24 +48,14 @@ impl Stage for Report {
 
     fn takes(&self) -> Vec<Taken> {
         let fits = FITS.iter().map(|fit| Taken::product_where_made(fit.product()));
-        let others = [
+        let own = [
             Taken::always::<Maps<dti::Parameters>>(),
-            Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
             Taken::where_made::<GradientCheck>(),
             Taken::where_made::<Quality>(),
-            Taken::where_made::<Peaks>(),
-            Taken::where_made::<StickSamples>(),
-            Taken::where_made::<Tracked>(),
-            Taken::where_made::<Weighed>(),
-            Taken::where_made::<Connections>(),
-            Taken::where_made::<Matrices>(),
-            Taken::where_made::<Fields>(),
-            Taken::where_made::<FieldOfRun>(),
-            Taken::where_made::<Sift2>(),
-            Taken::where_made::<ChiMap>(),
-            Taken::where_made::<Accuracy>(),
         ];
-        fits.chain(others).collect()
+        fits.chain(own)
+            .chain(methods::sections_around_fits().into_iter().flatten().flat_map(|s| (s.takes)()))
+            .collect()
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -138,48 +112,18 @@ impl Report {
         if let Some(section) = sections::dti::directions(fit, &mask)? {
             page = page.section(section);
         }
-        let fa = fit.map("FA");
-        if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fa) {
-            page = page.section(sections::peaks::peaks(found, fa, sections::peaks::FA, &mask)?);
-        }
-        if let (Some(samples), Some(fa)) = (products.find::<StickSamples>(), fa) {
-            page = page.section(sections::sticks::sticks(
-                samples,
-                records,
-                fa,
-                sections::peaks::FA,
-                &mask,
-            )?);
-        }
-        if let (Some(tracked), Some(fa)) = (products.find::<Tracked>(), fa) {
-            page = page.section(sections::tracks::tracks(tracked, records, fa, &mask)?);
-        }
-        if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
-            page = page.section(sections::life::weights(weighed, fa, &mask)?);
-        }
-        if let Some(found) = products.find::<Connections>() {
-            page = page.section(Matrices::from_connections(found).section());
-        } else if let Some(found) = products.find::<Matrices>() {
-            page = page.section(found.section());
-        }
-        if let Some(found) = products.find::<Sift2>() {
-            page = page.section(sections::sift2::weights(found));
+        let shown = Shown { products, records, fa: fit.map("FA"), mask: &mask };
+        let [fibres, others] = methods::sections_around_fits();
+        for section in fibres {
+            page = (section.draw)(&shown)?.into_iter().fold(page, Page::section);
         }
         for fit in FITS {
-            let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
-                continue;
-            };
-            if let Some(section) = stage.section(products, &mask)? {
-                page = page.section(section);
-            }
+            let stage = records.iter().find_map(|record| fit.of_record(record));
+            let section = stage.map(|stage| stage.section(products, &mask)).transpose()?;
+            page = section.flatten().into_iter().fold(page, Page::section);
         }
-        if let Some(map) = products.find::<ChiMap>() {
-            let field = products.find::<Fields>().map(|fields| &fields.local);
-            let field = field.or(products.find::<FieldOfRun>().map(|field| &field.0));
-            page = page.section(sections::qsm::susceptibility(map, field)?);
-        }
-        if let Some(accuracy) = products.find::<Accuracy>() {
-            page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
+        for section in others {
+            page = (section.draw)(&shown)?.into_iter().fold(page, Page::section);
         }
         let table = records.iter().find_map(|record| record.results.get(GRADIENT_TABLE)?.as_str());
         page = page.section(sections::quality(fit, &mask, table)?);

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::sections::connectome::Matrices;
-use super::{FieldOfRun, JobPage, Report, ReportPage};
+use super::{JobPage, Report, ReportPage};
 use crate::stages::fits::fit_maps::FitMaps;
 use crate::stages::fits::{DTI, dti};
 use crate::stages::methods;
@@ -43,10 +42,6 @@ pub struct Restored {
     /// The stages with something to show, and where they left it.
     shown: Vec<(Box<dyn Stage>, PathBuf)>,
     records: Vec<RunRecord>,
-    /// The local field of the run.
-    field: Option<PathBuf>,
-    /// The folder of its connectome.
-    connectome: Option<PathBuf>,
     report: Report,
     file_name: String,
 }
@@ -74,19 +69,8 @@ impl Restored {
                 records.push(record);
             }
         }
-        let (field, connectome) = (field_of_run(folder), folder.join("connectome"));
-        let connectome = connectome.is_dir().then_some(connectome);
-        Ok(Self { shown, records, field, connectome, report: Report { title }, file_name })
+        Ok(Self { shown, records, report: Report { title }, file_name })
     }
-}
-
-/// The file of the local field that the map of a run is made of.
-fn field_of_run(run: &Path) -> Option<PathBuf> {
-    let folder = run.join("field");
-    let record = read_record(&folder).ok()?;
-    let is_field = |file: &&str| file.contains("local") && !file.ends_with(".json");
-    let file = record.outputs.iter().map(|output| output.file.as_str()).find(is_field)?;
-    Some(folder.join(file))
 }
 
 /// The stage that draws the page of a finished folder: of a run or a tensor fit by its stages, of anything
@@ -134,9 +118,8 @@ impl Stage for Restored {
 
     fn makes(&self) -> Vec<Product> {
         let restored = self.shown.iter().flat_map(|(stage, _)| stage.makes());
-        let own =
-            [Product::of::<StageRecords>(), Product::of::<FieldOfRun>(), Product::of::<Matrices>()];
-        restored.chain(own).chain(self.report.makes()).collect()
+        let records = Product::of::<StageRecords>();
+        restored.chain([records]).chain(self.report.makes()).collect()
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -151,15 +134,6 @@ impl Stage for Restored {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         for (stage, folder) in &self.shown {
             stage.restore(folder, products, log)?;
-        }
-        let workers = log.session().on.workers;
-        if let Some(field) = &self.field {
-            let field = workers.install(|| fimbria_image::read_image(field))?;
-            products.put(FieldOfRun(field));
-        }
-        if let Some(folder) = &self.connectome {
-            let record = read_record(folder)?;
-            products.put(workers.install(|| Matrices::read(folder, &record))?);
         }
         products.put(StageRecords(self.records.clone()));
         self.report.compute(products, log)

@@ -6,15 +6,15 @@ use fimbria_models::dti::DtiMap;
 use fimbria_report::{FigureError, Scene, SceneLines, Window};
 use fimbria_tensors::peaks::Peaks;
 
-use super::FieldOfRun;
-use super::sections::connectome::{Matrices, pairs};
-use super::sections::peaks::LEAST_FA;
-use super::sections::{lines, qsm, unit_in_words};
 use crate::stages::connectome::Connections;
-use crate::stages::field::Fields;
+use crate::stages::connectome::section::{Matrices, pairs};
+use crate::stages::field::local_field;
 use crate::stages::fits::FITS;
 use crate::stages::life::Weighed;
+use crate::stages::pictures::{LEAST_FA, lines};
 use crate::stages::qsm::ChiMap;
+use crate::stages::qsm::section::mapped;
+use crate::stages::shown::unit_in_words;
 use crate::stages::track::Tracked;
 use crate::{Products, RunRecord};
 
@@ -87,9 +87,8 @@ pub(super) fn scene(
         scene.map("Residual", "", residual, mask, DtiMap::Residual.spec().window)?;
     }
     if let Some(map @ ChiMap { chi, anisotropy, residual, .. }) = products.find::<ChiMap>() {
-        let mask = qsm::mapped(map);
-        let field = products.find::<Fields>().map(|fields| &fields.local);
-        let field = field.or(products.find::<FieldOfRun>().map(|field| &field.0));
+        let mask = mapped(map);
+        let field = local_field(products);
         for (name, image) in [
             ("Susceptibility", Some(chi)),
             ("Susceptibility anisotropy", anisotropy.as_ref()),

@@ -1,16 +1,45 @@
 //! The weights of streamlines among all methods, and in words for a paper.
 
+use super::section;
 use super::{SIFT2_WRITES, Sift2InRun, Sift2Parameters};
-use crate::stages::method::{Method, OptionTable};
+use crate::Taken;
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
+use crate::stages::track::{TrackInRun, tractogram_of};
+use crate::{Stage, Written};
+use fimbria_life::sift2::Sift2;
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Named,
+        needs: &["track"],
+        writes: Written::folder(
+            "sift2/",
+            "weights of the streamlines, as `fimbria sift2` writes them",
+        )
+        .only("where asked for"),
+        stages,
+    }),
     table: Some(OptionTable::of::<Sift2Parameters>()),
     writes: SIFT2_WRITES,
     restored: |record| Some(Box::new(Sift2InRun::of_record(record)?)),
     text: |records| Some(text(records.iter().find_map(Sift2InRun::of_record)?.parameters())),
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Sift2>()],
+        draw: |shown| Ok(shown.products.find().map(section::weights)),
+    }),
     ..Method::named("sift2")
 };
+
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    if !run.makes("peaks") {
+        return Err(InRunError::NoDensities);
+    }
+    let TrackInRun { anatomy, .. } = run.options("track")?;
+    let (options, tractogram) = (run.options("sift2")?, tractogram_of(run)?);
+    Ok(vec![Box::new(Sift2InRun::new(options, tractogram, anatomy.act, run.memory))])
+}
 
 /// What was done, in words for a paper.
 fn text(parameters: &Sift2Parameters) -> Methods {

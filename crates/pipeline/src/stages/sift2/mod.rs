@@ -2,6 +2,7 @@
 
 mod in_run;
 mod method;
+mod section;
 
 use std::path::{Path, PathBuf};
 

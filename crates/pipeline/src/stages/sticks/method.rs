@@ -2,17 +2,50 @@
 
 use fimbria_sticks::{Diffusivity, Relevance};
 
-use super::{STICKS_WRITES, Sticks, SticksInRun, SticksParameters, Within};
-use crate::stages::method::{Method, OptionTable};
+use super::section;
+use super::{Resume, STICKS_WRITES, Sticks, SticksInRun, SticksParameters, Within};
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
+use crate::{Named, OutputFolder, Stage};
+use crate::{Taken, Written};
+use fimbria_image::sticks::StickSamples;
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Usual,
+        needs: &[],
+        writes: Written::folder(
+            "sticks/",
+            "a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak",
+        ),
+        stages,
+    }),
     table: Some(OptionTable::of::<SticksInRun>()),
     writes: STICKS_WRITES,
     restored: |record| Some(Box::new(Sticks::of_record(record)?)),
     text: |records| Some(text(&records.iter().find_map(Sticks::of_record)?)),
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<StickSamples>()],
+        draw: |shown| match (shown.products.find::<StickSamples>(), shown.fa) {
+            (Some(samples), Some(fa)) => {
+                Ok(Some(section::sticks(samples, shown.records, fa, FA, shown.mask)?))
+            }
+            _ => Ok(None),
+        },
+    }),
     ..Method::named("sticks")
 };
+
+/// The sampling, with a place to keep what an interruption leaves.
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    let SticksInRun { sampling: parameters, within: Named(within) } = run.options("sticks")?;
+    parameters.options().map_err(InRunError::in_table("sticks"))?;
+    let keep = Some(OutputFolder::kept(&run.root.join("sticks"), "sticks"));
+    let (extension, resume) = ("nii.gz", Resume::WhereSame);
+    Ok(vec![Box::new(Sticks { parameters, within, extension, keep, resume })])
+}
 
 /// What was done, in words for a paper.
 fn text(stage: &Sticks) -> Methods {

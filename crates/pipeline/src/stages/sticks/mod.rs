@@ -3,6 +3,7 @@
 mod kept;
 mod method;
 mod parameters;
+pub(in crate::stages) mod section;
 
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,19 +1,70 @@
 //! Tracking among all methods, and in words for a paper.
 
+use std::path::PathBuf;
+
+use fimbria_streamlines::Format;
+
 use super::{
     Algorithm, AnatomyOptions, TRACK_WRITES, Through, TrackInRun, TrackParameters, WholeBrain,
+    tracks_name,
 };
-use crate::stages::method::{Method, OptionTable};
+use super::{Tracked, section};
+use crate::Taken;
+use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::shown::Methods;
+use crate::{Stage, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Usual,
+        needs: &[],
+        writes: Written::folder(
+            "track/",
+            "tracks.trx (or .tck, .trk): streamlines of the voxels with a direction \
+             (through densities 10000, of seeds drawn at random), with their data as `fimbria track` \
+             writes them; visits: how many pass each voxel",
+        ),
+        stages,
+    }),
     table: Some(OptionTable::of::<TrackInRun>()),
     writes: TRACK_WRITES,
     restored: |record| Some(Box::new(WholeBrain::of_record(record)?)),
     text: |records| Some(text(&records.iter().find_map(WholeBrain::of_record)?)),
+    section: Some(PageSection {
+        takes: || vec![Taken::where_made::<Tracked>()],
+        draw: |shown| match (shown.products.find::<Tracked>(), shown.fa) {
+            (Some(tracked), Some(fa)) => {
+                Ok(Some(section::tracks(tracked, shown.records, fa, shown.mask)?))
+            }
+            _ => Ok(None),
+        },
+    }),
     ..Method::named("track")
 };
+
+/// Through the samples, or without them the densities that peaks are of.
+fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+    let through = match (run.makes("sticks"), run.makes("peaks")) {
+        (true, _) => Through::Samples,
+        (false, true) => Through::Densities,
+        (false, false) => return Err(InRunError::NoDirections),
+    };
+    let mut options: TrackInRun = run.options("track")?;
+    options.check(through).map_err(InRunError::in_table("track"))?;
+    if run.makes("life") {
+        options.to_be_evaluated(through);
+    }
+    Ok(vec![Box::new(WholeBrain { options, through })])
+}
+
+/// Where a run leaves its streamlines.
+pub(in crate::stages) fn tractogram_of(run: &RunContext<'_>) -> Result<PathBuf, InRunError> {
+    let options: TrackInRun = run.options("track")?;
+    let format = options.parameters.tracks.0.0.unwrap_or(Format::DEFAULT);
+    Ok(run.root.join("track").join(tracks_name(format)))
+}
 
 /// What was done, in words for a paper.
 fn text(track: &WholeBrain) -> Methods {

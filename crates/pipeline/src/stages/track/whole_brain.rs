@@ -67,7 +67,7 @@ impl WholeBrain {
     }
 
     /// The name of the file of streamlines.
-    pub(crate) fn tracks(&self) -> String {
+    fn tracks(&self) -> String {
         tracks_name(self.options.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
     }
 

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::JobPage;
 use crate::StageError;
-use crate::stages::report::sections::{connectome, life, qsm};
+use crate::stages::connectome::section as connectome;
+use crate::stages::life::section as life;
+use crate::stages::qsm::section as qsm;
 
 /// Rows of a table.
 const MOST_ROWS: usize = 30;

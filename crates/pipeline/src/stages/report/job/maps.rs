@@ -8,10 +8,11 @@ use fimbria_report::{Figure, FigureError, Scene, Section, colour};
 use super::JobPage;
 use super::files::{is_image, is_named, sentence, stem};
 use crate::stages::fits::FITS;
+use crate::stages::life::section::nearly_most;
 use crate::stages::methods;
-use crate::stages::report::sections::inputs::unchanged;
-use crate::stages::report::sections::life::nearly_most;
-use crate::stages::report::sections::{status, unit_in_words};
+use crate::stages::pictures::status;
+use crate::stages::shown::unit_in_words;
+use crate::unchanged::unchanged;
 use crate::{FileKind, Logbook, Products, StageError, Written};
 
 /// Maps in slices on a page.

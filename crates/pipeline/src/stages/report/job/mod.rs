@@ -18,9 +18,11 @@ use serde_json::{Value, json};
 
 use self::maps::Map;
 use super::scene::MOST_LINES;
-use super::sections::inputs::{all_unchanged, unchanged};
-use super::sections::{self, lines};
+use super::sections;
 use super::{ReportPage, methods_of_any};
+use crate::stages::life;
+use crate::stages::pictures::lines;
+use crate::unchanged::{all_unchanged, unchanged};
 use crate::{Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
 
 /// Draws the page of a finished folder, file by file.
@@ -125,9 +127,9 @@ impl JobPage {
         if let (Some(before), Some(after)) =
             (named(&maps, "rmse_s0_without"), named(&maps, "rmse_s0"))
         {
-            let figure = sections::life::errors(&before.image, &after.image);
+            let figure = life::section::errors(&before.image, &after.image);
             let section = Section::new("What streamlines explain");
-            page = page.section(section.figure(figure, sections::life::BEFORE_AND_AFTER));
+            page = page.section(section.figure(figure, life::section::BEFORE_AND_AFTER));
         }
         if !maps.is_empty() || !not_drawn.is_empty() {
             page = page.section(maps::section(&maps, &not_drawn)?);

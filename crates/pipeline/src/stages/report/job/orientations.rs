@@ -11,10 +11,10 @@ use super::maps::Map;
 use super::{JobPage, named};
 use crate::options::usual;
 use crate::stages::load_orientations::OrientationField;
-use crate::stages::peaks::{FindPeaks, PeaksParameters};
+use crate::stages::peaks::{self, FindPeaks, PeaksParameters};
+use crate::stages::pictures::closer_look;
 use crate::stages::report::scene::MOST_STICKS;
-use crate::stages::report::sections::{self, closer_look};
-use crate::stages::sticks::Sticks;
+use crate::stages::sticks::{self, Sticks};
 use crate::{Carried, Logbook, Products, Stage as _, StageError};
 
 impl JobPage {
@@ -33,7 +33,7 @@ impl JobPage {
             let mask = Mask::from_image(&peaks.count);
             if !mask.is_empty() {
                 let first = first_values(&peaks.values);
-                found.push(sections::peaks::peaks(peaks, &first, "the largest value", &mask)?);
+                found.push(peaks::section::peaks(peaks, &first, "the largest value", &mask)?);
                 scene.sticks("Fibre directions", &peaks.peaks, &mask, MOST_STICKS)?;
             }
         }
@@ -49,8 +49,8 @@ impl JobPage {
                 Some(map) => (&map.image, "the unweighted signal"),
                 None => (&plain, "the mask"),
             };
-            found.push(sections::sticks::sticks(samples, records, behind, called, mask)?);
-            let peaks = sections::sticks::directions(samples);
+            found.push(sticks::section::sticks(samples, records, behind, called, mask)?);
+            let peaks = sticks::section::directions(samples);
             scene.sticks("Fibre directions", &peaks, mask, MOST_STICKS)?;
         }
         // A density is written as harmonics and as a form.

@@ -6,9 +6,10 @@ use fimbria_models::dti::{DtiMap, Method};
 use fimbria_report::figure::{Direction, Glyphs, Scalar, glyphs, mosaic_rgb, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 
-use super::{Methods, closer_look};
+use super::Methods;
 use crate::Choice as _;
 use crate::stages::fits::dti;
+use crate::stages::pictures::closer_look;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Maps");

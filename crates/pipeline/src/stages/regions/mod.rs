@@ -1,5 +1,7 @@
 //! The stage that sums maps up over the regions of a segmentation.
 
+mod method;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -12,19 +14,23 @@ use fimbria_streamlines::connectome::{Assignment, Nodes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(in crate::stages) use self::method::METHOD;
 use super::connectome::{names_of, read_labels};
 use super::doubts::warn_of_place_of;
 use super::tract::stem;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
+    Written,
 };
+
+const FILE: &str = "regions.tsv";
 
 /// What `fimbria regions` writes.
 pub const REGIONS_WRITES: &[Written] = &[
     Written::file(
-        "regions.tsv",
+        FILE,
         FileKind::Table,
         "a line for each region and map: index, name, map, voxels, volume_ml, n (voxels with a value), mean, sd (n - 1), \
          median, p5, p25, p75, p95; n/a where there is no value",
@@ -32,17 +38,12 @@ pub const REGIONS_WRITES: &[Written] = &[
     Written::RECORD,
 ];
 
-/// The regions and the maps.
-#[derive(Clone, Debug, Args, Serialize)]
-pub struct RegionsOptions {
+/// A segmentation.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct Segmentation {
     /// Segmentation: whole numbers, 0 is background; on any grid of the same scanner space
     #[arg(takes = Takes::LABELS)]
     pub labels: PathBuf,
-
-    /// Maps to sum up, of one volume each: FA, MD, chi, ...
-    #[arg(long = "map", value_name = "IMAGE", required = true, num_args = 1..)]
-    #[arg(takes = Takes::IMAGE)]
-    pub map: Vec<PathBuf>,
 
     /// Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS
     #[arg(
@@ -54,8 +55,40 @@ pub struct RegionsOptions {
     pub lut: Option<PathBuf>,
 }
 
-/// Sums maps up over regions.
-pub struct SumUpRegions(pub RegionsOptions);
+/// The regions and the maps.
+#[derive(Clone, Debug, Args, Serialize)]
+pub struct RegionsOptions {
+    /// The regions.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub segmentation: Segmentation,
+
+    /// Maps to sum up, of one volume each: FA, MD, chi, ...
+    #[arg(long = "map", value_name = "IMAGE", required = true, num_args = 1..)]
+    #[arg(takes = Takes::IMAGE)]
+    pub map: Vec<PathBuf>,
+}
+
+/// Sums maps up over regions, and hands on the [`RegionTable`].
+pub struct SumUpRegions {
+    segmentation: Segmentation,
+    maps: Vec<MapFile>,
+    /// What of a run the maps are.
+    takes: Vec<Taken>,
+}
+
+/// The text of `regions.tsv`.
+pub struct RegionTable(pub String);
+
+/// A map to sum up.
+struct MapFile {
+    name: String,
+    path: PathBuf,
+    /// Which of its voxels have a value.
+    status: Option<PathBuf>,
+    /// True where an earlier stage of the run writes it.
+    is_made: bool,
+}
 
 /// What a region is called, and the statistics of each map in it.
 struct Summaries {
@@ -100,9 +133,27 @@ fn map_names(maps: &[PathBuf]) -> Vec<String> {
     maps.iter().zip(&stems).map(name).collect()
 }
 
-impl RegionsOptions {
+impl SumUpRegions {
+    /// Of these files.
+    pub fn new(options: RegionsOptions) -> Self {
+        let RegionsOptions { segmentation, map } = options;
+        Self { segmentation, maps: Self::given(map), takes: Vec::new() }
+    }
+
+    fn given(map: Vec<PathBuf>) -> Vec<MapFile> {
+        let names = map_names(&map);
+        let file = |(path, name): (PathBuf, String)| MapFile {
+            name,
+            status: status_beside(&path),
+            path,
+            is_made: false,
+        };
+        map.into_iter().zip(names).map(file).collect()
+    }
+
     fn lut(&self) -> Option<PathBuf> {
-        self.lut.clone().or_else(|| table_beside(&self.labels))
+        let Segmentation { labels, lut } = &self.segmentation;
+        lut.clone().or_else(|| table_beside(labels))
     }
 
     fn sum_up(&self, log: &Logbook<'_>) -> Result<Summaries, StageError> {
@@ -111,10 +162,10 @@ impl RegionsOptions {
             warn_of_place_of(path, log);
             Ok(workers.install(|| read_image(path))?)
         };
-        let segmentation = read_labels(&self.labels, log)?;
+        let segmentation = read_labels(&self.segmentation.labels, log)?;
         let labels = Nodes::new(&segmentation, Assignment::ExactLabel)?.labels().to_vec();
         let mut maps = Vec::new();
-        for (path, name) in self.map.iter().zip(map_names(&self.map)) {
+        for MapFile { name, path, status, .. } in &self.maps {
             log.check()?;
             let image = read(path)?;
             if image.n_volumes != 1 {
@@ -125,7 +176,7 @@ impl RegionsOptions {
                 )
                 .into());
             }
-            let status = status_beside(path).map(|status| read(&status)).transpose()?;
+            let status = status.as_deref().map(read).transpose()?;
             maps.push(
                 workers
                     .install(|| summary(&segmentation, &labels, name, &image, status.as_ref()))?,
@@ -154,7 +205,7 @@ impl RegionsOptions {
 fn summary(
     segmentation: &Image,
     labels: &[u32],
-    name: String,
+    name: &str,
     map: &Image,
     status: Option<&Image>,
 ) -> Result<MapSummary, StageError> {
@@ -170,7 +221,7 @@ fn summary(
         return Err(format!("no region of the segmentation lies within {name}").into());
     }
     let voxel_ml = map.grid.ras_from_vox.determinant().abs() / 1000.0;
-    Ok(MapSummary { name, voxel_ml, regions })
+    Ok(MapSummary { name: name.to_owned(), voxel_ml, regions })
 }
 
 impl Summaries {
@@ -201,34 +252,35 @@ impl Stage for SumUpRegions {
         "regions"
     }
 
+    fn takes(&self) -> Vec<Taken> {
+        self.takes.clone()
+    }
+
     fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Summaries>()]
+        vec![Product::of::<RegionTable>()]
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let RegionsOptions { labels, map, .. } = &self.0;
-        let mut inputs: Vec<Input> = with_sidecar("labels", labels).collect();
-        for path in map {
-            inputs.extend(with_sidecar("map", path));
-            inputs.extend(status_beside(path).map(|status| ("status".to_owned(), status)));
+        let mut inputs: Vec<Input> = with_sidecar("labels", &self.segmentation.labels).collect();
+        for map in self.maps.iter().filter(|map| !map.is_made) {
+            inputs.extend(with_sidecar("map", &map.path));
+            inputs.extend(map.status.iter().map(|status| ("status".to_owned(), status.clone())));
         }
-        inputs.extend(self.0.lut().map(|path| ("lut".to_owned(), path)));
+        inputs.extend(self.lut().map(|path| ("lut".to_owned(), path)));
         inputs
     }
 
     fn parameters(&self) -> Value {
-        json!({
-            "map": map_names(&self.0.map),
-            "lut": self.0.lut().map(|_| "given"),
-        })
+        let names: Vec<_> = self.maps.iter().map(|map| &map.name).collect();
+        json!({ "map": names, "lut": self.lut().map(|_| "given") })
     }
 
     fn outputs(&self) -> Vec<String> {
-        vec!["regions.tsv".to_owned()]
+        vec![FILE.to_owned()]
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.0.sum_up(log)?);
+        products.put(RegionTable(self.sum_up(log)?.table()));
         Ok(())
     }
 
@@ -238,6 +290,16 @@ impl Stage for SumUpRegions {
         out: &mut OutputFolder,
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        Ok(out.write("regions.tsv", products.get::<Summaries>()?.table().as_bytes())?)
+        Ok(out.write(FILE, products.get::<RegionTable>()?.0.as_bytes())?)
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        products.put(RegionTable(fimbria_image::read_regular_text(folder.join(FILE))?));
+        Ok(())
     }
 }

@@ -6,13 +6,13 @@ use fimbria_image::{Image, Mask, counted};
 use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 
-use super::closer_look;
 use crate::RunRecord;
+use crate::stages::pictures::closer_look;
 
 /// Fibres with a smaller mean fraction are not shown, as in bedpostX's own maps.
 const LEAST_FRACTION: f64 = 0.05;
 
-pub(in crate::stages::report) fn sticks(
+pub(in crate::stages) fn sticks(
     samples: &StickSamples,
     records: &[RunRecord],
     background: &Image,
@@ -61,7 +61,7 @@ pub(in crate::stages::report) fn sticks(
 }
 
 /// The mean directions, as long as the mean fractions.
-pub(in crate::stages::report) fn directions(samples: &StickSamples) -> Image {
+pub(in crate::stages) fn directions(samples: &StickSamples) -> Image {
     Dyads::from_samples(samples, LEAST_FRACTION).peaks_ras
 }
 

@@ -3,11 +3,11 @@
 use fimbria_life::sift2::Sift2;
 use fimbria_report::Section;
 
-use super::life;
+use crate::stages::life::section::of_weights;
 
-pub(in crate::stages::report) fn weights(found: &Sift2) -> Section {
+pub(in crate::stages) fn weights(found: &Sift2) -> Section {
     let weights: Vec<f64> = found.weights.iter().map(|weight| f64::from(*weight)).collect();
-    let (figure, caption) = life::of_weights(&weights);
+    let (figure, caption) = of_weights(&weights);
     let section = Section::new("Weights: as dense as the fibres").figure(figure, caption);
     match (found.steps.first(), found.steps.last()) {
         (Some(before), Some(after)) => section.text(format!(

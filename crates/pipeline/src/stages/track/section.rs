@@ -4,11 +4,11 @@ use fimbria_image::{Image, Mask};
 use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::{FigureError, Section, Window, colour};
 
-use super::lines;
+use super::Tracked;
 use crate::RunRecord;
-use crate::stages::track::Tracked;
+use crate::stages::pictures::lines;
 
-pub(in crate::stages::report) fn tracks(
+pub(in crate::stages) fn tracks(
     tracked: &Tracked,
     records: &[RunRecord],
     background: &Image,

@@ -5,16 +5,11 @@ use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 use fimbria_tensors::peaks::Peaks;
 
-use super::closer_look;
-
-/// Where FA is smaller, sticks are those of grey matter and noise and would hide the others.
-pub(in crate::stages::report) const LEAST_FA: f32 = 0.1;
-/// What the background of a run's pictures is called.
-pub(in crate::stages::report) const FA: &str = "FA";
+use crate::stages::pictures::{FA, LEAST_FA, closer_look};
 
 /// All directions as sticks over `background`, which is called so, and how many there are. Over FA only
 /// where that is 0.1 or more.
-pub(in crate::stages::report) fn peaks(
+pub(in crate::stages) fn peaks(
     found: &Peaks,
     background: &Image,
     called: &str,

@@ -7,7 +7,7 @@ use fimbria_streamlines::{Column, Streamlines, Tractogram};
 use crate::RunRecord;
 
 /// How many streamlines there are of each length; `None` of none.
-pub(in crate::stages::report) fn lengths(lines: &Streamlines) -> Option<Figure> {
+pub(in crate::stages) fn lengths(lines: &Streamlines) -> Option<Figure> {
     let lengths: Vec<f64> = (0..lines.len()).map(|line| length_mm(lines.points(line))).collect();
     let axes = Axes {
         heading: "Lengths",
@@ -29,7 +29,7 @@ fn length_mm(line: &[[f32; 3]]) -> f64 {
 }
 
 /// Why streamlines ended, by what tracking counted; `None` where nothing was tracked.
-pub(in crate::stages::report) fn ends(records: &[RunRecord]) -> Option<Table> {
+pub(in crate::stages) fn ends(records: &[RunRecord]) -> Option<Table> {
     let counts = records.iter().flat_map(|r| &r.stages).flat_map(|stage| &stage.counts);
     let ends: Vec<(&str, u64)> = counts
         .filter_map(|(what, count)| Some((what.strip_prefix("ends: ")?, *count)))
@@ -48,9 +48,7 @@ pub(in crate::stages::report) fn ends(records: &[RunRecord]) -> Option<Table> {
 }
 
 /// What colours streamlines, as far as they have it: their weight, and the number of their group from 1.
-pub(in crate::stages::report) fn values_of(
-    tractogram: &Tractogram,
-) -> Vec<(&'static str, Vec<f32>)> {
+pub(in crate::stages) fn values_of(tractogram: &Tractogram) -> Vec<(&'static str, Vec<f32>)> {
     let mut values = Vec::new();
     let columns = tractogram.streamlines.per_streamline();
     let is_weight =

@@ -7,15 +7,15 @@ use fimbria_report::plot::{Axes, Axis, Cells, matrix};
 use fimbria_report::{Figure, Section, colour};
 use fimbria_streamlines::Streamlines;
 
-use super::inputs::unchanged;
-use crate::stages::connectome::Connections;
+use super::Connections;
+use crate::unchanged::unchanged;
 use crate::{RunRecord, StageError};
 
 /// Numbers by label and label; cells of a file that are no numbers are `None`.
-pub(in crate::stages::report) type Rows = Vec<Vec<Option<f64>>>;
+pub(in crate::stages) type Rows = Vec<Vec<Option<f64>>>;
 
 /// The matrices of a run, by their files.
-pub(in crate::stages::report) struct Matrices {
+pub(in crate::stages) struct Matrices {
     /// Streamlines with a label at both ends, and all.
     assigned_of_total: [u64; 2],
     /// The name of each, and the matrix.
@@ -23,12 +23,12 @@ pub(in crate::stages::report) struct Matrices {
     /// What the labels are called, where that is known.
     names: Vec<String>,
     /// Where the labels are, as far as that is known.
-    pub(in crate::stages::report) regions: Option<Image>,
+    pub(in crate::stages) regions: Option<Image>,
 }
 
 impl Matrices {
     /// Those of streamlines that were just counted.
-    pub(in crate::stages::report) fn from_connections(found: &Connections) -> Self {
+    pub(in crate::stages) fn from_connections(found: &Connections) -> Self {
         let Connections { connectome, labels, regions, names, .. } = found;
         let (assigned, total) = connectome.assigned_of_total();
         let n = labels.len().max(1);
@@ -47,10 +47,7 @@ impl Matrices {
     }
 
     /// Those of a folder.
-    pub(in crate::stages::report) fn read(
-        folder: &Path,
-        record: &RunRecord,
-    ) -> Result<Self, StageError> {
+    pub(in crate::stages) fn read(folder: &Path, record: &RunRecord) -> Result<Self, StageError> {
         let count = |what: &str| {
             let counts = record.stages.iter().filter_map(|stage| stage.counts.get(what));
             counts.sum()
@@ -71,7 +68,7 @@ impl Matrices {
         Ok(Self { assigned_of_total, matrices, names, regions })
     }
 
-    pub(in crate::stages::report) fn section(&self) -> Section {
+    pub(in crate::stages) fn section(&self) -> Section {
         let [assigned, total] = self.assigned_of_total;
         let mut section = Section::new("Connectome").text(format!(
             "{assigned} of {total} streamlines have a label at both ends. A row and a column for each label, \
@@ -85,19 +82,19 @@ impl Matrices {
 }
 
 /// A matrix of a file.
-pub(in crate::stages::report) fn rows_of(text: &str) -> Rows {
+pub(in crate::stages) fn rows_of(text: &str) -> Rows {
     let row = |line: &str| line.split(',').map(|cell| cell.trim().parse().ok()).collect();
     text.lines().map(row).collect()
 }
 
 /// The second column of a table with a heading.
-pub(in crate::stages::report) fn named_regions(text: &str) -> Vec<String> {
+pub(in crate::stages) fn named_regions(text: &str) -> Vec<String> {
     let name = |line: &str| line.split('\t').nth(1).unwrap_or_default().to_owned();
     text.lines().skip(1).map(name).collect()
 }
 
 /// What stands below a matrix.
-pub(in crate::stages::report) fn meaning(name: &str, rows: &Rows) -> String {
+pub(in crate::stages) fn meaning(name: &str, rows: &Rows) -> String {
     let above = rows.iter().enumerate().flat_map(|(at, row)| row.iter().skip(at));
     let joined = above.flatten().filter(|value| **value > 0.0).count();
     let what = match name {
@@ -114,7 +111,7 @@ pub(in crate::stages::report) fn meaning(name: &str, rows: &Rows) -> String {
 
 /// For each streamline which pair of labels it joins: pairs are counted from 1, the most frequent first; 0
 /// where an end has none.
-pub(in crate::stages::report) fn pairs(found: &Connections, lines: &Streamlines) -> Vec<f32> {
+pub(in crate::stages) fn pairs(found: &Connections, lines: &Streamlines) -> Vec<f32> {
     let node = |point: Option<&[f32; 3]>| point.and_then(|point| found.nodes.at(*point));
     let pair = |line: usize| {
         let points = lines.points(line);
@@ -134,7 +131,7 @@ pub(in crate::stages::report) fn pairs(found: &Connections, lines: &Streamlines)
 
 /// A square matrix of labels. Of counts a few are so large that no others would be seen: these are shown by
 /// their logarithm.
-pub(in crate::stages::report) fn of_rows(name: &str, rows: &Rows, regions: &[String]) -> Figure {
+pub(in crate::stages) fn of_rows(name: &str, rows: &Rows, regions: &[String]) -> Figure {
     let is_counted = name.contains("weights") || name.contains("count");
     let unit = if name.contains("lengths") { "mm" } else { "" };
     let shown = |x: &Option<f64>| x.map(|x| if is_counted { x.ln_1p() } else { x });

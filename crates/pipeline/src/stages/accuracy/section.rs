@@ -8,9 +8,9 @@ use fimbria_report::figure::{Scalar, mosaic_difference};
 use fimbria_report::plot::{Axes, Axis, Guide, Sample, histogram};
 use fimbria_report::{Figure, FigureError, Section, Table, Window, colour};
 
-use crate::stages::accuracy::Accuracy;
+use super::Accuracy;
 
-pub(in crate::stages::report) fn truth(
+pub(in crate::stages) fn truth(
     accuracy: &Accuracy,
     fit: &Fitted,
     truth: Option<&Truth>,

@@ -5,10 +5,10 @@ use fimbria_report::figure::{Scalar, mosaic_scalar};
 use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
 use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
-use crate::stages::qsm::ChiMap;
+use super::ChiMap;
 
 /// `field`: what the map is made of, where it is known.
-pub(in crate::stages::report) fn susceptibility(
+pub(in crate::stages) fn susceptibility(
     map: &ChiMap,
     field: Option<&Image>,
 ) -> Result<Section, FigureError> {
@@ -72,13 +72,13 @@ fn share(field: Option<&Image>, residual: &Image, mask: &Mask) -> String {
 }
 
 /// The voxels with a value.
-pub(in crate::stages::report) fn mapped(map: &ChiMap) -> Mask {
+pub(in crate::stages) fn mapped(map: &ChiMap) -> Mask {
     let mapped = map.chi.data.iter().enumerate().filter(|(_, chi)| **chi != 0.0);
     Mask { grid: map.chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() }
 }
 
 /// How an iteration went: every column but the first over the first.
-pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
+pub(in crate::stages) fn convergence<S: AsRef<str>>(
     columns: &[S],
     rows: &[Vec<f64>],
 ) -> Vec<(Figure, String)> {

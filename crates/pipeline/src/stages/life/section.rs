@@ -5,9 +5,9 @@ use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::plot::{Axes, Axis, Sample, histogram};
 use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
-use crate::stages::life::Weighed;
+use super::Weighed;
 
-pub(in crate::stages::report) fn weights(
+pub(in crate::stages) fn weights(
     weighed: &Weighed,
     background: &Image,
     mask: &Mask,
@@ -54,11 +54,11 @@ pub(in crate::stages::report) fn weights(
 }
 
 /// What stands below [`errors`].
-pub(in crate::stages::report) const BEFORE_AND_AFTER: &str = "Of each voxel that streamlines pass: without them, all weights zero, and with the weights found. What \
+pub(in crate::stages) const BEFORE_AND_AFTER: &str = "Of each voxel that streamlines pass: without them, all weights zero, and with the weights found. What \
      is left is noise, and what no streamline explains.";
 
 /// The errors of voxels without streamlines and with them.
-pub(in crate::stages::report) fn errors(without: &Image, with: &Image) -> Figure {
+pub(in crate::stages) fn errors(without: &Image, with: &Image) -> Figure {
     let pairs = || without.data.iter().zip(&with.data);
     let there = || pairs().filter(|(before, _)| before.is_finite() && **before > 0.0);
     let before: Vec<f64> = there().map(|(before, _)| f64::from(*before)).collect();
@@ -77,7 +77,7 @@ pub(in crate::stages::report) fn errors(without: &Image, with: &Image) -> Figure
 }
 
 /// The 99th percentile of what is above zero.
-pub(in crate::stages::report) fn nearly_most(errors: &Image) -> f64 {
+pub(in crate::stages) fn nearly_most(errors: &Image) -> f64 {
     let above = errors.data.iter().filter(|error| error.is_finite() && **error > 0.0);
     let mut above: Vec<f32> = above.copied().collect();
     above.sort_by(f32::total_cmp);
@@ -85,7 +85,7 @@ pub(in crate::stages::report) fn nearly_most(errors: &Image) -> f64 {
 }
 
 /// How weights are spread, and how many are above zero.
-pub(in crate::stages::report) fn of_weights(weights: &[f64]) -> (Figure, String) {
+pub(in crate::stages) fn of_weights(weights: &[f64]) -> (Figure, String) {
     let positive: Vec<f64> = weights.iter().filter(|w| **w > 0.0).map(|w| w.log10()).collect();
     let axes = Axes {
         heading: "Weights of streamlines",
