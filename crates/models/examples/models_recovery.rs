@@ -12,7 +12,7 @@ use fimbria_models::smt::{self, Compartments, SmtOptions};
 use fimbria_models::{Fitted, fwdti, wmti};
 use fimbria_testing::{Noise, acquisition, quadratic, tensor};
 
-const N: usize = 4096;
+const N: usize = 8192;
 const S0: f64 = 900.0;
 
 /// Of all threads of this process, in ticks of 1/100 s.

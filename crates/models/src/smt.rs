@@ -3,7 +3,7 @@
 //!
 //! One compartment (Kaden, Kruggel, Alexander 2016): a microscopic tensor that is the same about an axis. Two
 //! (Kaden et al. 2016): sticks, and water hindered by them. The mean of exp(-b (λ⊥ + (λ∥ - λ⊥) t²)) over t
-//! from 0 to 1 is a sum over [`NODES`]: √π erf(√z) / (2√z) without its difference of two small numbers at small z.
+//! from 0 to 1 is a sum over twelve nodes: √π erf(√z) / (2√z) without its difference of two small numbers at small z.
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
@@ -58,10 +58,25 @@ pub struct SmtOptions {
 
 /// The mean signal. Parameters S0, λ (µm²/ms), and of one compartment r = λ⊥/λ∥, of two the share v of sticks;
 /// the covariate is b (ms/µm²).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SphericalMean {
-    /// What it is taken for.
-    pub compartments: Compartments,
+struct SphericalMean {
+    compartments: Compartments,
+    /// Where fits may start: λ and the share, with the signal of S0 = 1 in each shell.
+    starts: Vec<([f64; 2], Vec<f64>)>,
+}
+
+impl SphericalMean {
+    /// For fits of shells of these b, ms/µm².
+    fn new(compartments: Compartments, b: &[f64]) -> Self {
+        let mut model = Self { compartments, starts: Vec::new() };
+        for d in [0.5, 1.1, 1.7, 2.3, 2.9] {
+            for share in [0.1, 0.35, 0.6, 0.85] {
+                let shape = b.iter().map(|b| model.signal(&[1.0, d, share], &[*b], &[]));
+                let shape = shape.collect();
+                model.starts.push(([d, share], shape));
+            }
+        }
+        model
+    }
 }
 
 impl Model<3> for SphericalMean {
@@ -117,20 +132,17 @@ impl VoxelModel<3> for SphericalMean {
         to.push(b as f32);
     }
 
-    fn start(&self, b: &[f32], samples: &[f32], _: &[f32]) -> [f32; 3] {
+    fn start(&self, _: &[f32], samples: &[f32], _: &[f32]) -> [f32; 3] {
         let mut best = (0.0, [1.0, 1.7, 0.4]);
-        for d in [0.5, 1.1, 1.7, 2.3, 2.9] {
-            for share in [0.1, 0.35, 0.6, 0.85] {
-                let (mut product, mut square) = (0.0, 0.0);
-                for (b, sample) in b.iter().zip(samples) {
-                    let shape = self.signal(&[1.0, d, share], &[f64::from(*b)], &[]);
-                    product += shape * f64::from(*sample);
-                    square += shape * shape;
-                }
-                // What the best multiple takes off the sum of squares.
-                if product > 0.0 && product * product / square > best.0 {
-                    best = (product * product / square, [product / square, d, share]);
-                }
+        for ([d, share], shape) in &self.starts {
+            let (mut product, mut square) = (0.0, 0.0);
+            for (shape, sample) in shape.iter().zip(samples) {
+                product += shape * f64::from(*sample);
+                square += shape * shape;
+            }
+            // What the best multiple takes off the sum of squares.
+            if product > 0.0 && product * product / square > best.0 {
+                best = (product * product / square, [product / square, *d, *share]);
             }
         }
         best.1.map(|value| value as f32)
@@ -253,7 +265,10 @@ pub fn fit(
     let SmtOptions { curve, compartments } = options;
     let protocol = protocol(gradients, curve.b_max_s_per_mm2)?;
     let sigma = noise_level(signals, mask, gradients, curve, progress)?;
-    let model = SphericalMean { compartments: *compartments };
+    let mean =
+        |shell: Vec<usize>| shell.iter().map(|&v| protocol.b[v]).sum::<f64>() / shell.len() as f64;
+    let b: Vec<f64> = protocol.shells().into_iter().map(mean).collect();
+    let model = SphericalMean::new(*compartments, &b);
     let fit = Whole { model, protocol, sigma, options: curve.clone() };
     let job = Job { name: "fitting spherical means", inputs: signals, mask, progress };
     Ok(fit.run(&job, on)?)
@@ -277,10 +292,10 @@ mod tests {
     fn the_signal_is_the_mean_over_all_directions() {
         for b in [0.0, 0.3, 1.0, 3.0, 6.0, 12.0] {
             for (d, share) in [(0.3, 0.5), (1.7, 0.0), (1.7, 0.4), (3.05, 0.0), (3.05, 1.0)] {
-                let one = SphericalMean { compartments: Compartments::One };
+                let one = SphericalMean::new(Compartments::One, &[]);
                 let tensor = mean(|t| f64::exp(-b * d * (share + (1.0 - share) * t * t)));
                 assert!((one.signal(&[1.0, d, share], &[b], &[]) - tensor).abs() < 2e-8);
-                let two = SphericalMean { compartments: Compartments::Two };
+                let two = SphericalMean::new(Compartments::Two, &[]);
                 let across = (1.0 - share) * d;
                 let sticks = mean(|t| f64::exp(-b * d * t * t));
                 let hindered = mean(|t| f64::exp(-b * (across + (d - across) * t * t)));

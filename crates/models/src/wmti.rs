@@ -3,7 +3,7 @@
 //!
 //! The fraction of axonal water is Kmax / (Kmax + 3). Along a direction with diffusivity D and kurtosis K the
 //! water outside diffuses with D (1 + √(K Kmax) / 3) and that inside with D (1 - √(K / Kmax)); tensors of
-//! both are fitted to these along [`N_DIRECTIONS`] directions.
+//! both are fitted to these along 100 directions.
 
 use fimbria_compute::{Backend, HostError, Lanes, Progress, Real as _, SimdLevel};
 use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Status, Window};

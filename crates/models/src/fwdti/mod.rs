@@ -3,7 +3,7 @@
 //!
 //! D is L Lᵀ with L lower triangular, so that it is positive definite whatever the samples are; f is within
 //! 0 and 1. All are fitted to all volumes at once, from the best of a few fractions with weighted least
-//! squares of the logarithm at each ([`start`]).
+//! squares of the logarithm at each.
 
 mod start;
 #[cfg(test)]

@@ -95,6 +95,7 @@ impl Basis {
 
     /// Adds `weight` times the matrix of the Laplacian, ∫ ∇²φᵢ ∇²φⱼ dq, for axes of these u (mm), to a
     /// row-major symmetric matrix.
+    #[inline(always)]
     pub(super) fn add_laplacian(&self, u: [f64; 3], weight: f64, matrix: &mut [f64]) {
         let w = u.map(|u| (2.0 * PI * u).powi(2));
         let [x, y, z] = w;

@@ -24,6 +24,21 @@ pub(super) fn factor(matrix: &mut [f64], n: usize) -> bool {
     true
 }
 
+/// The product of two vectors, in sums that do not wait for each other.
+#[inline(always)]
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    const SUMS: usize = 8;
+    let mut sums = [0.0; SUMS];
+    let (xs, ys) = (x.chunks_exact(SUMS), y.chunks_exact(SUMS));
+    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in xs.zip(ys) {
+        for k in 0..SUMS {
+            sums[k] += x[k] * y[k];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
 /// z of Rᵀz = f, in place of f.
 #[inline(always)]
 pub(super) fn forward(factor: &[f64], n: usize, f: &mut [f64]) {
@@ -42,8 +57,7 @@ pub(super) fn forward(factor: &[f64], n: usize, f: &mut [f64]) {
 pub(super) fn backward(factor: &[f64], n: usize, z: &mut [f64]) {
     for k in (0..n).rev() {
         let row = &factor[k * n..][k..n];
-        let known: f64 = row[1..].iter().zip(&z[k + 1..]).map(|(r, x)| r * x).sum();
-        z[k] = (z[k] - known) / row[0];
+        z[k] = (z[k] - dot(&row[1..], &z[k + 1..])) / row[0];
     }
 }
 
@@ -140,11 +154,11 @@ impl Tridiagonal {
             let below = k + 1;
             v.fill(0.0);
             v[below..].copy_from_slice(&matrix[k * n..][below..n]);
-            let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let length = dot(&v, &v).sqrt();
             let sign = if v[below] > 0.0 { -1.0 } else { 1.0 };
             beside[k] = sign * length;
             v[below] -= beside[k];
-            let square: f64 = v.iter().map(|x| x * x).sum();
+            let square = dot(&v, &v);
             if square <= 0.0 {
                 continue;
             }
@@ -155,7 +169,7 @@ impl Tridiagonal {
             for (times, row) in v.iter().zip(matrix.chunks_exact(n)).skip(below) {
                 w.iter_mut().zip(row).for_each(|(w, x)| *w += times * x);
             }
-            let half = 0.5 * v.iter().zip(&w).map(|(v, w)| v * w).sum::<f64>();
+            let half = 0.5 * dot(&v, &w);
             w.iter_mut().zip(&v).for_each(|(w, v)| *w -= half * v);
             for (i, row) in matrix.chunks_exact_mut(n).enumerate().skip(below) {
                 let (vi, wi) = (v[i], w[i]);
@@ -163,7 +177,7 @@ impl Tridiagonal {
                     *x -= vi * w + wi * v;
                 }
             }
-            let along: f64 = v.iter().zip(&z).map(|(v, z)| v * z).sum();
+            let along = dot(&v, &z);
             z.iter_mut().zip(&v).for_each(|(z, v)| *z -= along * v);
         }
         Self { diagonal: (0..n).map(|i| matrix[i * n + i]).collect(), beside, z }
@@ -224,7 +238,6 @@ mod tests {
         let times = |a: &[f64], x: &[f64]| -> Vec<f64> {
             a.chunks_exact(n).map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect()
         };
-        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let a = times(&inverse, &right);
         let expected = 2.0 * dot(&right, &a) - dot(&a, &times(&normal, &a));
         let trace: f64 = (0..n * n).map(|at| inverse[at] * normal[at % n * n + at / n]).sum();

@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 
 use super::basis::Basis;
 use super::indices::{Indices, indices};
-use super::solve::{backward, cross_validated, factor, forward};
+use super::solve::{backward, cross_validated, dot, factor, forward};
 use super::{Laplacian, MapmriOptions, maps};
 use crate::curve::Protocol;
 use crate::voxelwise::{Tile, VoxelFit};
@@ -131,8 +131,8 @@ impl Propagators {
             return Status::Singular;
         }
         let misfit = room.design.chunks_exact(n).zip(&room.samples).map(|(row, y)| {
-            let fitted: f64 = row.iter().zip(&room.coefficients).map(|(x, a)| x * a).sum();
-            (fitted - y) * (fitted - y)
+            let left = dot(row, &room.coefficients) - y;
+            left * left
         });
         let residual = scale * (misfit.sum::<f64>() / room.samples.len() as f64).sqrt();
         room.coefficients.iter_mut().for_each(|a| *a /= e0);
@@ -166,10 +166,13 @@ impl Propagators {
             for (i, sums) in room.normal.chunks_exact_mut(n).enumerate() {
                 let sums = &mut sums[i..];
                 if rows.len() == 4 * n {
-                    let [p, q, r, s] = [0, 1, 2, 3].map(|k| &rows[k * n..][i..n]);
+                    // Of one length, so that nothing is checked within the loop.
+                    let m = sums.len();
+                    let (p, q) = (&rows[i..][..m], &rows[n + i..][..m]);
+                    let (r, s) = (&rows[2 * n + i..][..m], &rows[3 * n + i..][..m]);
                     let [p0, q0, r0, s0] = [p[0], q[0], r[0], s[0]];
-                    for (k, sum) in sums.iter_mut().enumerate() {
-                        *sum += (p0 * p[k] + q0 * q[k]) + (r0 * r[k] + s0 * s[k]);
+                    for k in 0..m {
+                        sums[k] += (p0 * p[k] + q0 * q[k]) + (r0 * r[k] + s0 * s[k]);
                     }
                 } else {
                     for row in rows.chunks_exact(n) {
@@ -229,6 +232,7 @@ impl Propagators {
     }
 
     /// The maps of the coefficients.
+    #[inline(always)]
     fn write(&self, room: &mut Room<'_>, u: [f64; 3], axes: [[f64; 3]; 3], rest: [f64; 2]) {
         let n = self.basis.len();
         let Indices { rtop, rtap, rtpp, msd, qiv, ng } =
@@ -236,7 +240,7 @@ impl Propagators {
         room.laplacian.fill(0.0);
         self.basis.add_laplacian(u, 1.0, &mut room.laplacian);
         let norm: f64 = (room.laplacian.chunks_exact(n).zip(&room.coefficients))
-            .map(|(row, a)| a * row.iter().zip(&room.coefficients).map(|(l, a)| l * a).sum::<f64>())
+            .map(|(row, a)| a * dot(row, &room.coefficients))
             .sum();
         let [s0, residual] = rest;
         let scalars = [rtop, rtap, rtpp, msd, qiv, ng[0], ng[1], ng[2], norm, s0];
