@@ -28,6 +28,10 @@ CLASSES = {
     "stremi1d": ("StretchedExponentialPerDirectionModel", "Fit"),
     "mono": ("MonoExponentialModel", "Fit"),
     "noddi": ("NeuriteModel", "Fit"),
+    "fwdti": ("FreeWaterTensorModel", "Fit"),
+    "smt": ("SphericalMeanModel", "Fit"),
+    "dkimicro": ("KurtosisMicrostructureModel", "Fit"),
+    "mapmri": ("MapmriModel", "Fit"),
     "expr": ("ExpressionModel", "Fit"),
 }
 # What examples of models fit: a table of two shells, and signals of it.
@@ -99,6 +103,21 @@ CLASS_EXAMPLES = {
     "noddi": (
         [*OF_A_FIBRE, "made = NeuriteModel(table).fit(signal)", "made.icvf.shape, made.direction.shape"],
         "((), (3,))",
+    ),
+    "fwdti": (
+        [
+            *OF_A_TABLE,
+            "tissue = np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))",
+            "made = FreeWaterTensorModel(table).fit(100 * (0.8 * tissue + 0.2 * np.exp(-table.bvals * 3e-3)))",
+            "round(float(made.FWF), 2), round(float(made.MD), 5)",
+        ],
+        "(0.2, 0.00077)",
+    ),
+    "smt": ([*OF_A_FIBRE, "made = SphericalMeanModel(table).fit(signal)", "made.uFA.shape, made.long.shape"], "((), ())"),
+    "dkimicro": ([*OF_A_FIBRE, "made = KurtosisMicrostructureModel(table).fit(signal)", "made.AWF.shape, made.aligned.shape"], "((), ())"),
+    "mapmri": (
+        [*OF_A_FIBRE, 'made = MapmriModel(table, order="4", big_delta=43.1, small_delta=10.6).fit(signal)', "made.RTOP.shape, made.mapcoeffs.shape"],
+        "((), (22,))",
     ),
     "expr": (
         [

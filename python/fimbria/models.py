@@ -14,13 +14,17 @@ from .fits import Fit, Model
 __all__ = [
     "ExpressionModel",
     "FibreOrientationModel",
+    "FreeWaterTensorModel",
     "HigherOrderTensorModel",
     "IvimModel",
+    "KurtosisMicrostructureModel",
     "KurtosisModel",
     "KurtosisPerDirectionModel",
+    "MapmriModel",
     "MeanSignalKurtosisModel",
     "MonoExponentialModel",
     "NeuriteModel",
+    "SphericalMeanModel",
     "StretchedExponentialModel",
     "StretchedExponentialPerDirectionModel",
     "TensorModel",
@@ -1211,6 +1215,451 @@ class NeuriteModel(Model):
             max_iterations=max_iterations,
             robust=robust,
             errors=errors,
+            shells=shells,
+        )
+
+class FreeWaterTensorModel(Model):
+    """Fit the tensor of tissue beside free water: FWF, and FA, MD, V1 of what is left.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    FWF
+        share of free water in the signal without weighting
+    FA
+        fractional anisotropy of the tissue, 0 to 1; NaN where there is none
+    MD
+        mean diffusivity of the tissue, mm²/s; NaN where there is none
+    AD
+        its axial diffusivity, the largest eigenvalue, mm²/s
+    RD
+        its radial diffusivity, the mean of the other two, mm²/s
+    S0
+        signal without diffusion weighting, input units
+    V1
+        unit eigenvector of the tissue's largest eigenvalue, x y z in the axes of gtab, sign
+        arbitrary; NaN where there is no tissue
+    tensor
+        diffusion tensor of the tissue, xx xy xz yy yz zz in the axes of gtab, mm²/s
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Pasternak O et al. Magn Reson Med 62, 717 (2009): the model
+    Hoy AR et al. NeuroImage 103, 323 (2014): several shells, the start
+    Neto Henriques R et al. ReScience 3, 2 (2017): the same in other words
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> tissue = np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = FreeWaterTensorModel(table).fit(100 * (0.8 * tissue + 0.2 * np.exp(-table.bvals * 3e-3)))
+    >>> round(float(made.FWF), 2), round(float(made.MD), 5)
+    (0.2, 0.00077)
+    """
+
+    name = "fwdti"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class SphericalMeanModel(Model):
+    """Fit the mean signals of shells: microscopic anisotropy, or the share of sticks.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    compartments : {one, two}
+        What the mean signal is taken for [default: one]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    long
+        axial diffusivity of the microscopic tensor, mm²/s
+    trans
+        its radial diffusivity, mm²/s
+    MD
+        its mean diffusivity, mm²/s
+    uFA
+        its fractional anisotropy, 0 to 1
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    intra
+        share of the signal that is in sticks
+    diff
+        axial diffusivity of both compartments, mm²/s
+    extratrans
+        radial diffusivity outside the sticks, mm²/s
+    extramd
+        mean diffusivity outside the sticks, mm²/s
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Kaden E, Kruggel F, Alexander DC. Magn Reson Med 75, 1752 (2016): one compartment
+    Kaden E et al. NeuroImage 139, 346 (2016): two compartments
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = SphericalMeanModel(table).fit(signal)
+    >>> made.uFA.shape, made.long.shape
+    ((), ())
+    """
+
+    name = "smt"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        compartments: Literal["one", "two"] | None = None,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            compartments=compartments,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class KurtosisMicrostructureModel(Model):
+    """Make of kurtosis the water inside and outside of the axons of a bundle: AWF and more.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    fit_method : {ols, wls, iwls, nlls}
+        How the diffusion and kurtosis tensors are estimated [default: wls]
+    unconstrained : flag
+        Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    AWF
+        axonal water fraction, Kmax / (Kmax + 3)
+    axonalD
+        diffusivity inside axons, the trace of their tensor, mm²/s
+    ADE
+        axial diffusivity outside axons, mm²/s
+    RDE
+        radial diffusivity outside axons, mm²/s
+    tortuosity
+        ADE / RDE
+    trace
+        trace of the diffusion tensor, mm²/s
+    aligned
+        1 where the tensor is that of one bundle (linearity 0.4 and more, planarity at most 0.2,
+        sphericity at most 0.35), 0 where the other maps have no such meaning
+    AD
+        axial diffusivity, the largest eigenvalue, mm²/s
+    RD
+        radial diffusivity, the mean of the other two eigenvalues, mm²/s
+    MD
+        mean diffusivity, mm²/s
+    AK
+        axial kurtosis, K along the first eigenvector of the tensor, clipped
+    KFA
+        kurtosis fractional anisotropy, 0 to 1
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Fieremans E, Jensen JH, Helpern JA. NeuroImage 58, 177 (2011): the model
+    Tabesh A et al. Magn Reson Med 65, 823 (2011): kurtosis, its constraints
+    Jelescu IO et al. NeuroImage 107, 242 (2015): what it takes for granted
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = KurtosisMicrostructureModel(table).fit(signal)
+    >>> made.AWF.shape, made.aligned.shape
+    ((), ())
+    """
+
+    name = "dkimicro"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        fit_method: str | None = None,
+        *,
+        unconstrained: bool | None = None,
+        bmax: float | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            method=method_of(fit_method),
+            unconstrained=unconstrained,
+            bmax=bmax,
+            shells=shells,
+        )
+
+class MapmriModel(Model):
+    """Fit mean apparent propagators (MAP-MRI): RTOP, RTAP, RTPP, MSD, QIV, NG and more.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    order : {4, 6, 8}
+        Where the series ends [default: 6]
+    laplacian : text
+        Weight of the norm of the signal's Laplacian, 0 for none; gcv finds one in each voxel
+        [default: 0.2]
+    positive : flag
+        Keep the propagator from being negative on a grid out to four times its scale
+    big_delta : number
+        From the begin of one gradient pulse to that of the other [above 0, ms] [default: 43.1,
+        with a warning]
+    small_delta : number
+        How long each pulse lasts [above 0, ms] [default: 10.6, with a warning]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    RTOP
+        return to the origin: the propagator at 0, 1/mm³
+    RTAP
+        return to the first axis of the tensor, 1/mm²
+    RTPP
+        return to the plane across that axis, 1/mm
+    MSD
+        mean squared displacement, mm²
+    QIV
+        q-space inverse variance, 1 over the integral of q² E, mm⁵
+    NG
+        how far the propagator is from its Gaussian part: the sine of their angle
+    NGpar
+        the same of the marginal along the first axis
+    NGperp
+        the same of the marginal across it
+    lapnorm
+        norm of the Laplacian of the signal, q in 1/mm
+    S0
+        signal without diffusion weighting, input units
+    mapcoeffs
+        coefficients of a signal that is 1 without weighting, by total degree, then by that
+        along the first axis and the second, descending
+    mu
+        scale along each of the axes, the root of twice diffusivity times diffusion time, mm
+    axes
+        axes of the series, unit, x y z of each in the axes of gtab: those of the tensor up to b
+        2000
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Özarslan E et al. NeuroImage 78, 16 (2013): the series, the indices
+    Fick RHJ et al. NeuroImage 134, 365 (2016): the Laplacian
+    Craven P, Wahba G. Numer Math 31, 377 (1979): gcv
+    Hosseinbor AP et al. NeuroImage 64, 650 (2013): QIV
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = MapmriModel(table, order="4", big_delta=43.1, small_delta=10.6).fit(signal)
+    >>> made.RTOP.shape, made.mapcoeffs.shape
+    ((), (22,))
+    """
+
+    name = "mapmri"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        order: Literal["4", "6", "8"] | None = None,
+        laplacian: str | float | None = None,
+        positive: bool | None = None,
+        big_delta: float | None = None,
+        small_delta: float | None = None,
+        bmax: float | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            order=order,
+            laplacian=laplacian,
+            positive=positive,
+            big_delta=big_delta,
+            small_delta=small_delta,
+            bmax=bmax,
             shells=shells,
         )
 

@@ -13,6 +13,9 @@
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
 //!   kurtosis of the mean signal of each shell;
 //! * [`noddi`]: neurite density and dispersion, and free water;
+//! * [`fwdti`]: the tensor of tissue beside free water; [`smt`]: means of shells over all directions;
+//!   [`wmti`]: tissue of one bundle from kurtosis;
+//! * [`mapmri`]: the propagator as a series of Hermite functions;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask.
@@ -33,9 +36,11 @@ pub mod dki1d;
 pub mod dti;
 pub mod expr;
 pub mod fod;
+pub mod fwdti;
 pub mod gradient_check;
 pub mod hot;
 pub mod ivim;
+pub mod mapmri;
 pub mod mono;
 pub mod msdki;
 pub mod nlls;
@@ -45,9 +50,11 @@ mod otsu;
 mod precision;
 mod protocol;
 pub mod quality;
+pub mod smt;
 pub mod stremi;
 pub mod stremi1d;
 pub mod voxelwise;
+pub mod wmti;
 
 pub use checks::checks;
 pub use protocol::ProtocolError;
@@ -57,6 +64,6 @@ pub use voxelwise::{Fitted, FittedMap, RaisedSamples};
 #[macro_export]
 macro_rules! each_fit {
     ($to:ident) => {
-        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi expr }
+        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi fwdti smt dkimicro mapmri expr }
     };
 }

@@ -57,7 +57,8 @@ Outputs, on standard output:
     ratio        fits/s over those of the plain loop
   Voxels       fits of whole voxels: the diffusion tensor (70 volumes) and the kurtosis tensors
                (134 volumes) by weighted least squares, all maps; constrained is the default of
-               `fit dki`; and the 7 parameters of `fit stremi` (305 volumes)
+               `fit dki`; other models of the same 134 volumes with their usual options; and the
+               7 parameters of `fit stremi` (305 volumes)
 
   The plain loop is the same algorithm written in f64 for one fit at a time (the oracle of the
   tests), on one thread and part of the voxels. scipy's is least_squares(method='lm') on the same

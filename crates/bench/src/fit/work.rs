@@ -1,12 +1,15 @@
 //! What is fitted: the paper's phantom by direction, crossing fibres by voxel.
 
-use fimbria_compute::{Backend, Workers};
+use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::Mask;
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::dki1d::{Dki1dOptions, Eta};
 use fimbria_models::dti::{DtiOptions, Precision};
+use fimbria_models::mapmri::{Laplacian, MapmriOptions};
+use fimbria_models::noddi::NoddiOptions;
+use fimbria_models::smt::SmtOptions;
 use fimbria_models::stremi::StremiOptions;
-use fimbria_models::{dki, dki1d, dti, stremi, stremi1d};
+use fimbria_models::{dki, dki1d, dti, fwdti, mapmri, noddi, smt, stremi, stremi1d, wmti};
 use fimbria_phantoms::{
     Acquisition, CrossingSpec, ProtocolSpec, ShellSpec, Subject, crossing, protocol,
 };
@@ -154,11 +157,66 @@ impl ByVoxel {
                 Ok(())
             }
         };
+        let of_two = |run: Run| {
+            move |mask: &Mask, _, on: &Backend<'_>, console: &dyn Console| {
+                run(&self.two, mask, on, &Interruptible(console))
+            }
+        };
         let work = |name, mask, fit| Work { name, model: None, fits_of_voxel: 1, mask, fit };
-        vec![
+        let mut works = vec![
             work("dti", &self.one.mask, Box::new(tensor) as Box<Fit<'_>>),
             work("dki, unconstrained", &self.two.mask, Box::new(kurtosis(false))),
             work("dki, constrained", &self.two.mask, Box::new(kurtosis(true))),
-        ]
+        ];
+        works.extend(
+            MODELS.iter().map(|(name, run)| work(name, &self.two.mask, Box::new(of_two(*run)))),
+        );
+        works
     }
+}
+
+/// A fit of a series with the usual options.
+type Run = fn(&Subject, &Mask, &Backend<'_>, &dyn Progress) -> Result<(), Failure>;
+
+/// Models of two shells.
+const MODELS: &[(&str, Run)] = &[
+    ("noddi", |Subject { dwi, gradients, .. }, mask, on, to| {
+        noddi::fit(dwi, mask, gradients, &NoddiOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("fwdti", |Subject { dwi, gradients, .. }, mask, on, to| {
+        fwdti::fit(dwi, mask, gradients, &CurveOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("smt", |Subject { dwi, gradients, .. }, mask, on, to| {
+        smt::fit(dwi, mask, gradients, &SmtOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("dkimicro", |Subject { dwi, gradients, .. }, mask, on, to| {
+        wmti::fit(dwi, mask, gradients, &dki::DkiOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("mapmri, order 6", |subject, mask, on, to| {
+        propagators(subject, mask, MapmriOptions::default(), on, to)
+    }),
+    ("mapmri, gcv", |subject, mask, on, to| {
+        let options =
+            MapmriOptions { laplacian: Laplacian::CrossValidated, ..MapmriOptions::default() };
+        propagators(subject, mask, options, on, to)
+    }),
+    ("mapmri, positive", |subject, mask, on, to| {
+        let options = MapmriOptions { positive: true, ..MapmriOptions::default() };
+        propagators(subject, mask, options, on, to)
+    }),
+];
+
+fn propagators(
+    Subject { dwi, gradients, .. }: &Subject,
+    mask: &Mask,
+    options: MapmriOptions,
+    on: &Backend<'_>,
+    to: &dyn Progress,
+) -> Result<(), Failure> {
+    mapmri::fit(dwi, mask, gradients, &options, on, to)?;
+    Ok(())
 }

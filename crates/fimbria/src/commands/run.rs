@@ -113,8 +113,8 @@ Configuration:
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
-                               # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, expr;
-                               # or by a word:
+                               # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
+                               # smt, dkimicro, mapmri, expr; or by a word:
                                # preset = \"maps\" (fibres, connectome, everything, susceptibility)
     [dti]
     method = \"wls\"             # a table for each fit, with the long options of its command,

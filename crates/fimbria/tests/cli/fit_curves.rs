@@ -156,6 +156,9 @@ fn protocols_that_do_not_support_a_model_are_refused() {
         ("stremi", ["4 different b-values", "has 2"]),
         ("ivim", ["2 from there on", "has 1 and 1"]),
         ("noddi", ["one shell", "2 such b-values"]),
+        ("fwdti", ["one shell", "2 such b-values"]),
+        ("smt", ["one shell", "2 such b-values"]),
+        ("mapmri", ["single shell", "2 b-values"]),
         ("mono --bmax 10", ["2 different b-values", "has 1"]),
     ] {
         let error = folder.failed(&format!("fit {model} {SUBJECT}"));
@@ -214,6 +217,8 @@ fn unusable_voxels_are_marked_and_zero() {
         ("stremi1d", "Mgamma"),
         ("stremi", "Mgamma"),
         ("noddi", "od"),
+        ("fwdti", "FWF"),
+        ("smt", "uFA"),
         ("ivim", "f"),
         ("mono", "D"),
     ] {

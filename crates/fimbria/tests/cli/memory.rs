@@ -83,7 +83,19 @@ fn commands() -> Vec<String> {
 }
 
 fn fits() -> Vec<String> {
-    let models = ["dti", "dti --method nlls", "dki", "mono", "hot", "ivim", "stremi", "noddi"];
+    let models = [
+        "dti",
+        "dti --method nlls",
+        "dki",
+        "mono",
+        "hot",
+        "ivim",
+        "stremi",
+        "noddi",
+        "fwdti",
+        "smt",
+        "mapmri --order 4",
+    ];
     let mut lines = models.map(|model| format!("fit {model} {HEAD} -o out")).to_vec();
     for model in ["dki1d", "stremi1d"] {
         lines.push(format!("fit {model} lines/dwi.nii --mask lines/mask.nii -o out"));

@@ -55,6 +55,10 @@ const CASES: &[Case] = &[
     case("fit msdki", Shells, SERIES),
     case("fit mono", Shells, SERIES),
     case("fit noddi", Shells, SERIES),
+    case("fit fwdti", Shells, SERIES),
+    case("fit smt", Shells, SERIES),
+    case("fit dkimicro", Shells, SERIES),
+    case("fit mapmri", Shells, "s/dwi.nii --mask s/mask.nii --order 4"),
     case(
         "fit expr",
         Shells,

@@ -4,6 +4,7 @@
 //! A voxel's samples are divided by the mean of its unweighted ones (by its largest sample where
 //! there are none), so that parameters, starts and bounds are those of signals near 1.
 
+mod axes;
 mod directional;
 mod earlier;
 mod error;
@@ -16,6 +17,7 @@ use fimbria_compute::Progress;
 pub use fimbria_fitting::lm::{Likelihood, Robust, rules};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
+pub(crate) use self::axes::of_axis;
 pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};
 pub use self::earlier::Earlier;
 pub use self::error::CurveError;

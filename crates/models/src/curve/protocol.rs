@@ -89,11 +89,19 @@ impl Protocol {
     /// The number of shells of all volumes that show how the signal bends along any axis: 0, and
     /// those whose directions do not lie near a plane.
     pub(crate) fn count_full_shells(&self) -> usize {
+        let is_full = |shell: &&Vec<usize>| {
+            self.unweighted.first() == shell.first() || self.spans_space(shell)
+        };
+        self.shells().iter().filter(is_full).count()
+    }
+
+    /// The volumes of each shell by increasing b, the unweighted ones first where there are any.
+    pub(crate) fn shells(&self) -> Vec<Vec<usize>> {
         let mut weighted = self.weighted.clone();
         weighted.sort_by(|&v, &w| self.b[v].total_cmp(&self.b[w]));
         let shells = weighted.chunk_by(|&v, &w| self.b[w] - self.b[v] <= SHELL_GAP);
-        let full = shells.filter(|shell| self.spans_space(shell));
-        usize::from(!self.unweighted.is_empty()) + full.count()
+        let unweighted = (!self.unweighted.is_empty()).then(|| self.unweighted.clone());
+        unweighted.into_iter().chain(shells.map(<[usize]>::to_vec)).collect()
     }
 
     /// True where the directions of `volumes` do not lie near a plane.

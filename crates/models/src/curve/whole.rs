@@ -19,6 +19,9 @@ use crate::voxelwise::{
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
+    /// Whether its samples are the means of the shells, each as good as it has volumes.
+    const OF_SHELLS: bool = false;
+
     /// Bounds and names; S0 is the first.
     fn parameters(&self) -> [Parameter; P];
 
@@ -119,22 +122,28 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let Protocol { unweighted, weighted, b, dirs_ras } = &self.protocol;
         let scaled = Scaled::new(&tile, unweighted, weighted, on.workers());
         let stride = scaled.stride;
+        let shells = if M::OF_SHELLS { self.protocol.shells() } else { Vec::new() };
         let volumes = self.protocol.volumes();
-        let of_rows: Vec<&[usize]> = volumes.iter().map(std::slice::from_ref).collect();
-        let lens = [volumes.len(), P, results_of(P, &self.options)].map(|rows| rows * stride);
+        let of_rows: Vec<&[usize]> = match M::OF_SHELLS {
+            true => shells.iter().map(Vec::as_slice).collect(),
+            false => volumes.iter().map(std::slice::from_ref).collect(),
+        };
+        let lens = [of_rows.len(), P, results_of(P, &self.options)].map(|rows| rows * stride);
         let [samples, starts, results] = tile.scratch.with_lens(lens);
-        let mut covariates = Vec::new();
         scaled.samples(&of_rows, samples);
-        for &volume in &volumes {
-            self.model.covariates(b[volume], dirs_ras[volume], &mut covariates);
+        let (mut covariates, mut b_of_rows) = (Vec::new(), Vec::new());
+        for row in &of_rows {
+            let mean = row.iter().map(|&v| b[v]).sum::<f64>() / row.len() as f64;
+            self.model.covariates(mean, dirs_ras[row[0]], &mut covariates);
+            b_of_rows.push(mean as f32);
         }
+        let counts: Vec<f32> = of_rows.iter().map(|row| row.len() as f32).collect();
         let n_constants = self.model.n_constants();
         let (constants, earlier) = tile.inputs[b.len() * stride..].split_at(n_constants * stride);
         let mut constants = constants.to_vec();
-        let b_of_volumes: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
         starts.fill(0.0);
         in_columns(on.workers(), stride, [&mut *starts], |range, [mut starts]| {
-            let before = Before { b: &b_of_volumes, samples, constants: &constants, earlier };
+            let before = Before { b: &b_of_rows, samples, constants: &constants, earlier };
             self.start_some(&scaled, &before, range, &mut starts);
         });
         if let Some(sigma) = self.sigma {
@@ -144,7 +153,7 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             samples,
             covariates: &covariates,
             constants: &constants,
-            weights: Weights::Equal,
+            weights: if M::OF_SHELLS { Weights::PerSample(&counts) } else { Weights::Equal },
             starts,
         };
         let parameters = self.model.parameters();

@@ -16,7 +16,7 @@ mod constraints;
 mod device;
 mod error;
 mod fit;
-mod form;
+pub(crate) mod form;
 mod lanes;
 mod layout;
 mod map;

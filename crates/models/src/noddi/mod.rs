@@ -18,7 +18,9 @@ pub use self::signal::Dispersed;
 use self::start::{Grid, Shell, concentration};
 use crate::Fitted;
 use crate::ProtocolError;
-use crate::curve::{self, CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level};
+use crate::curve::{
+    self, CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level, of_axis,
+};
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
 
@@ -251,34 +253,12 @@ fn largest_decay(protocol: &Protocol, tissue: Tissue) -> f64 {
     b.fold(0.0, f64::max) * tissue.along()
 }
 
-/// The volumes of the tensor whose axis the mean direction starts from: those of small b, all where these do
-/// not determine it.
-fn of_axis(
-    gradients: &GradientTable,
-    protocol: &Protocol,
-) -> Result<(Vec<usize>, GradientTable), CurveError> {
-    let table = |volumes: &[usize]| GradientTable {
-        b_s_per_mm2: volumes.iter().map(|&v| gradients.b_s_per_mm2[v]).collect(),
-        dirs_ras: volumes.iter().map(|&v| gradients.dirs_ras[v]).collect(),
-        b0_threshold: gradients.b0_threshold,
-    };
-    let all = protocol.volumes();
-    for volumes in [Protocol::new(gradients, Some(AXES_B_MAX))?.volumes(), all.clone()] {
-        let few = table(&volumes);
-        if dti::Problem::new(&few, &DtiOptions::default()).is_ok() {
-            return Ok((volumes, few));
-        }
-    }
-    dti::Problem::new(&table(&all), &DtiOptions::default())?;
-    Ok((all.clone(), table(&all)))
-}
-
 /// Whether a gradient table determines the model.
 ///
 /// # Errors
 /// [`CurveError`] says why not.
 pub fn check(gradients: &GradientTable, options: &NoddiOptions) -> Result<(), CurveError> {
-    of_axis(gradients, &protocol(gradients, options)?).map(drop)
+    of_axis(gradients, &protocol(gradients, options)?, AXES_B_MAX).map(drop)
 }
 
 /// Fits the model to all volumes of each voxel: maps `icvf`, `od`, `isovf`, `tf`,
@@ -297,7 +277,7 @@ pub fn fit(
 ) -> Result<Fitted, CurveError> {
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options)?;
-    let (volumes, table) = of_axis(gradients, &protocol)?;
+    let (volumes, table) = of_axis(gradients, &protocol, AXES_B_MAX)?;
     let frame =
         DtiOptions { maps: vec![DtiMap::V1, DtiMap::V2, DtiMap::V3], ..DtiOptions::default() };
     let few = SelectedVolumes { source: signals, volumes };

@@ -296,6 +296,77 @@ const NODDI: Proof = Proof {
     ],
 };
 
+const FWDTI: Proof = Proof {
+    command: "fit fwdti",
+    fixture: with_protocol,
+    line: PROTOCOL,
+    rows: &[TABLE, STYLE, OF_PROTOCOL, CURVE, NO_DEVIATION],
+};
+
+const SMT: Proof = Proof {
+    command: "fit smt",
+    fixture: with_protocol,
+    line: PROTOCOL,
+    rows: &[
+        TABLE,
+        STYLE,
+        OF_PROTOCOL,
+        CURVE,
+        &[("compartments", With("--compartments two"))],
+        NO_DEVIATION,
+    ],
+};
+
+const DKIMICRO: Proof = Proof {
+    command: "fit dkimicro",
+    fixture: with_shells,
+    line: "dwi.nii --mask mask.nii",
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            ("mask", Instead("dwi.nii --mask other_mask.nii")),
+            ("data", Alias),
+            ("shells", With("--shells 1000,2000")),
+            ("bmax", With("--bmax 2500")),
+            ("method", With("--method ols")),
+            ("unconstrained", With("--unconstrained")),
+        ],
+        NO_DEVIATION,
+    ],
+};
+
+const MAPMRI: Proof = Proof {
+    command: "fit mapmri",
+    fixture: with_protocol,
+    line: "dwi.nii --mask mask.nii --order 4 --big-delta 40 --small-delta 20",
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            (
+                "mask",
+                Instead("dwi.nii --mask other_mask.nii --order 4 --big-delta 40 --small-delta 20"),
+            ),
+            ("data", Alias),
+            ("shells", With("--shells 1000,2000")),
+            ("bmax", With("--bmax 4000")),
+            ("order", Instead("dwi.nii --mask mask.nii --order 6 --big-delta 40 --small-delta 20")),
+            ("laplacian", With("--laplacian gcv")),
+            ("positive", With("--positive")),
+            (
+                "big-delta",
+                Instead("dwi.nii --mask mask.nii --order 4 --big-delta 45 --small-delta 20"),
+            ),
+            (
+                "small-delta",
+                Instead("dwi.nii --mask mask.nii --order 4 --big-delta 40 --small-delta 25"),
+            ),
+        ],
+        NO_DEVIATION,
+    ],
+};
+
 const STREMI1D: Proof = Proof {
     command: "fit stremi1d",
     fixture: with_protocol,
@@ -324,8 +395,10 @@ const DKI1D: Proof = Proof {
     ],
 };
 
-pub(super) const PROOFS: &[&Proof] =
-    &[&DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI, &NODDI];
+pub(super) const PROOFS: &[&Proof] = &[
+    &DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI, &NODDI,
+    &FWDTI, &SMT, &DKIMICRO, &MAPMRI,
+];
 
 #[test]
 fn of_dti() {
@@ -360,6 +433,26 @@ fn of_ivim() {
 #[test]
 fn of_noddi() {
     prove(&NODDI);
+}
+
+#[test]
+fn of_fwdti() {
+    prove(&FWDTI);
+}
+
+#[test]
+fn of_smt() {
+    prove(&SMT);
+}
+
+#[test]
+fn of_mapmri() {
+    prove(&MAPMRI);
+}
+
+#[test]
+fn of_dkimicro() {
+    prove(&DKIMICRO);
 }
 
 #[test]

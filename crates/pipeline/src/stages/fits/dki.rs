@@ -9,13 +9,12 @@ use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Metho
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{FitModel, InRun, Outcome, written};
+use super::fit_maps::{FitJob, FitModel, InRun, Outcome, written};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
-use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, Logbook, Named, Products, StageError};
+use crate::{Choice, Named, StageError};
 
 /// The options of a kurtosis fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -185,15 +184,17 @@ impl FitModel for Parameters {
         })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let options = self.options();
-        let on = &log.session().on;
-        let fitted = dki::fit(&*subject.dwi, &subject.mask, &subject.gradients, &options, on, log)?;
+        let on = job.on();
+        let fitted = dki::fit(
+            &*job.subject.dwi,
+            &job.subject.mask,
+            &job.subject.gradients,
+            &options,
+            on,
+            job.log,
+        )?;
         Ok(fitted.into())
     }
 }

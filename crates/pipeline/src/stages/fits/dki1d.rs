@@ -12,13 +12,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{DIRECTIONS, ERRORS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
-use super::fit_maps::{FitModel, Outcome};
+use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Logbook, Page, Products, StageError, Written};
+use crate::{Input, Page, StageError, Written};
 
 /// Share of directions with incredible K beyond which MK is not to be trusted.
 const MUCH: f64 = 0.1;
@@ -159,27 +159,22 @@ impl FitModel for Parameters {
         self.noise.inputs()
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
         let needed = dki1d::least_b(self.eta.0);
         let directions = curve::directions(gradients, Some(self.bmax), needed)?;
-        log.count("directions", directions.len() as u64);
+        job.log.count("directions", directions.len() as u64);
         let takes_noise = self.eta.takes_noise();
-        let sigma = if takes_noise { self.noise.level(subject, log)? } else { None };
+        let sigma = if takes_noise { self.noise.level(job.subject, job.log)? } else { None };
         let curve = self.solver.options(Some(self.bmax), rules::MAX_ITERATIONS);
         let mut options = Dki1dOptions { curve: CurveOptions { sigma, ..curve }, eta: self.eta.0 };
-        options.curve.earlier = earlier::<Self>(products);
-        let fitted = dki1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
+        options.curve.earlier = earlier::<Self>(job.products);
+        let fitted = dki1d::fit(&**dwi, mask, gradients, &options, job.on(), job.log)?;
         let limited = dki1d::limited_share(&fitted);
-        log.count("limited_percent", (100.0 * limited).round() as u64);
+        job.log.count("limited_percent", (100.0 * limited).round() as u64);
         if limited > MUCH {
             let [low, high] = dki1d::CREDIBLE_KURTOSIS;
-            log.warn(Page::Kurtosis, &format!(
+            job.log.warn(Page::Kurtosis, &format!(
                 "{:.0} % of the directions have K outside {low:.2} to {high}, and MK is the mean of \
                  K limited to that: too much noise for so little decay (see MK in the help)",
                 100.0 * limited

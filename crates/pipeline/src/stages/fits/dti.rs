@@ -6,12 +6,11 @@ use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{Deviation, FitModel, InRun, Outcome, written};
+use super::fit_maps::{Deviation, FitJob, FitModel, InRun, Outcome, written};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above, at_least, choice};
-use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Logbook, Named, Products, StageError};
+use crate::{Named, StageError};
 
 /// The largest b, s/mm², up to which ln S falls in tissue as that of a tensor does; beyond it
 /// kurtosis makes diffusivities too small.
@@ -116,20 +115,15 @@ impl FitModel for Parameters {
         others.chain([DtiMap::Status]).map(DtiMap::spec).collect()
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let fitted = dti::fit(
-            &*subject.dwi,
-            &subject.mask,
-            &subject.gradients,
-            subject.grad_dev.as_deref(),
+            &*job.subject.dwi,
+            &job.subject.mask,
+            &job.subject.gradients,
+            job.subject.grad_dev.as_deref(),
             &self.options(),
-            &log.session().on,
-            log,
+            job.on(),
+            job.log,
         )?;
         Ok(fitted.into())
     }

@@ -11,13 +11,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
-use super::fit_maps::{FitModel, InRun, Outcome};
+use super::fit_maps::{FitJob, FitModel, InRun, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, NamedFile, Takes, above, choice};
-use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Logbook, Named, Products, StageError, Written};
+use crate::{Input, Named, StageError, Written};
 
 /// The options of a fit of a formula.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -226,13 +225,8 @@ impl FitModel for Parameters {
         constants.chain(sigma).chain(background).collect()
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let workers = log.session().on.workers;
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let workers = job.log.session().on.workers;
         let read = |path: &PathBuf| workers.install(|| read_image(path));
         let mut named: Vec<(String, Image)> = Vec::new();
         for NamedFile { name, file } in &self.constant {
@@ -245,16 +239,16 @@ impl FitModel for Parameters {
         };
         let noise = NoiseOptions { sigma, background: self.background.clone() };
         let takes_level = self.likelihood.0 != Likelihood::Gaussian && map.is_none();
-        let sigma = if takes_level { noise.level(subject, log)? } else { None };
+        let sigma = if takes_level { noise.level(job.subject, job.log)? } else { None };
         let options = self.options(CurveOptions { sigma, ..self.curve() });
         let fitted = expr::fit(
-            &*subject.dwi,
-            &subject.mask,
-            &subject.gradients,
+            &*job.subject.dwi,
+            &job.subject.mask,
+            &job.subject.gradients,
             VoxelConstants { named: &named, sigma: map.as_ref() },
             &options,
-            &log.session().on,
-            log,
+            job.on(),
+            job.log,
         )?;
         Ok(fitted.into())
     }

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::path::Path;
 
-use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
+use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::{GradientTable, MapSpec, Status, StatusCounts};
-use fimbria_models::curve::rules;
+use fimbria_models::curve::{CurveOptions, rules};
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::method_text::MethodText;
 use crate::options::{Options, from_values, usual};
 use crate::same_work::ensure_same_work;
-use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
+use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions, earlier};
 use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMaps};
@@ -125,16 +125,40 @@ pub trait FitModel: Options + Clone {
         self.curve().map(|curve| curve.noise.inputs()).unwrap_or_default()
     }
 
-    /// Fits the model. Among `products` may be the maps of an earlier fit of fewer volumes.
+    /// Fits the model.
     ///
     /// # Errors
     /// Whatever makes the fit impossible.
-    fn fit(
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError>;
+}
+
+/// What a fit works on.
+pub struct FitJob<'a> {
+    /// The series, of the volumes that are used.
+    pub subject: &'a Subject,
+    /// Among them may be the maps of an earlier fit of fewer volumes.
+    pub products: &'a Products,
+    /// Where to say what is done, and on what.
+    pub log: &'a Logbook<'a>,
+}
+
+impl<'a> FitJob<'a> {
+    /// Where it runs.
+    pub fn on(&self) -> &'a Backend<'a> {
+        &self.log.session().on
+    }
+
+    /// What a fit of a curve by `P` may be told: with its noise level, and the maps of an earlier fit to start from.
+    ///
+    /// # Errors
+    /// Where the noise level cannot be had.
+    pub(super) fn curve_options<P: FitModel>(
         &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError>;
+        curve: &CurveParameters,
+    ) -> Result<CurveOptions, StageError> {
+        let earlier = earlier::<P>(self.products);
+        Ok(CurveOptions { earlier, ..curve.options(self.subject, self.log)? })
+    }
 }
 
 /// The maps of these names, all where none are named.
@@ -328,7 +352,8 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let chosen = self.parameters.volumes(&subject.gradients)?;
         report_volumes(&chosen, log);
         let view = (!chosen.is_all()).then(|| chosen.view(subject));
-        let outcome = self.parameters.fit(view.as_ref().unwrap_or(subject), products, log)?;
+        let subject = view.as_ref().unwrap_or(subject);
+        let outcome = self.parameters.fit(&FitJob { subject, products, log })?;
         report_counts(&outcome.fitted, log);
         log.count_shares(&outcome.fitted.shares);
         if outcome.fitted.left_to_threads {

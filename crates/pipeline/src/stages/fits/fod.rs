@@ -8,12 +8,11 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
 
-use super::fit_maps::{Deviation, FitModel, InRun, Outcome};
+use super::fit_maps::{Deviation, FitJob, FitModel, InRun, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, Takes, above, choice};
-use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
+use crate::{Choice, FileKind, Input, Named, StageError, Written};
 
 /// When the responses of other tissues are written.
 const THREE: &str = "where there are three tissues";
@@ -142,12 +141,7 @@ impl FitModel for Parameters {
         given.map(|(role, path)| (role.to_owned(), path)).collect()
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let options = FodOptions {
             order: self.order.0.0,
             tissues: self.tissues.0,
@@ -157,12 +151,12 @@ impl FitModel for Parameters {
             regularisation: self.regularisation,
         };
         let FodFit { fitted, responses } = fod::fit(
-            &*subject.dwi,
-            &subject.mask,
-            &subject.gradients,
+            &*job.subject.dwi,
+            &job.subject.mask,
+            &job.subject.gradients,
             &options,
-            &log.session().on,
-            log,
+            job.on(),
+            job.log,
         )?;
         let Responses { white, isotropic } = responses;
         let texts = [white].into_iter().chain(isotropic.into_iter().flatten());

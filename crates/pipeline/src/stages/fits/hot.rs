@@ -5,12 +5,11 @@ use fimbria_image::MapSpec;
 use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use serde::Serialize;
 
-use super::fit_maps::{FitModel, Outcome};
+use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
-use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Logbook, Named, Products, StageError};
+use crate::{Named, StageError};
 
 /// The options of a fit of generalised diffusion tensors.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -60,19 +59,14 @@ impl FitModel for Parameters {
         hot::maps(&self.options())
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let fitted = hot::fit(
-            &*subject.dwi,
-            &subject.mask,
-            &subject.gradients,
+            &*job.subject.dwi,
+            &job.subject.mask,
+            &job.subject.gradients,
             &self.options(),
-            &log.session().on,
-            log,
+            job.on(),
+            job.log,
         )?;
         Ok(fitted.into())
     }

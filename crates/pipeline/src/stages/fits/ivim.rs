@@ -5,12 +5,12 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::ivim;
 use serde::Serialize;
 
-use super::curve::{CurveParameters, earlier};
-use super::fit_maps::{FitModel, Outcome};
+use super::curve::CurveParameters;
+use super::fit_maps::{FitJob, FitModel, Outcome};
+use crate::StageError;
 use crate::method_text::MethodText;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
-use crate::{Logbook, Products, StageError};
 
 /// The options of a fit of intravoxel incoherent motion.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -58,16 +58,10 @@ impl FitModel for Parameters {
         Some(Methods { text: text.to_owned(), references })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = self.curve.options(subject, log)?;
-        options.earlier = earlier::<Self>(products);
-        Ok(ivim::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
+        let options = job.curve_options::<Self>(&self.curve)?;
+        Ok(ivim::fit(&**dwi, mask, gradients, &options, job.on(), job.log)?.into())
     }
 }
 

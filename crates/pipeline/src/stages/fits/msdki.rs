@@ -5,13 +5,13 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::msdki;
 use serde::Serialize;
 
-use super::fit_maps::{FitModel, Outcome};
+use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Logbook, Page, Products, StageError};
+use crate::{Logbook, Page, StageError};
 
 /// Directions of a shell whose mean hardly depends on how fibres lie: as many as harmonics of degree 4 have
 /// coefficients.
@@ -77,23 +77,23 @@ impl FitModel for Parameters {
         })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        _: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
-        for shell in gradients.shells() {
-            let directions = gradients.distinct_directions(shell.volumes.iter().copied());
-            if !gradients.is_b0(shell.volumes[0]) && directions < LEAST_DIRECTIONS {
-                log.warn(Page::Kurtosis, &format!(
-                    "the shell {shell} has {directions} distinct directions: the mean of fewer than \
-                     {LEAST_DIRECTIONS} depends on how fibres lie to them, and MSK, AWF and MFA do too"
-                ));
-            }
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
+        warn_of_few_directions(gradients, "MSK, AWF and MFA do too", job.log);
+        Ok(msdki::fit(&**dwi, mask, gradients, job.on(), job.log)?.into())
+    }
+}
+
+/// Warns of shells whose mean depends on how fibres lie to their directions; `then` says what else does.
+pub(super) fn warn_of_few_directions(gradients: &GradientTable, then: &str, log: &Logbook<'_>) {
+    for shell in gradients.shells() {
+        let directions = gradients.distinct_directions(shell.volumes.iter().copied());
+        if !gradients.is_b0(shell.volumes[0]) && directions < LEAST_DIRECTIONS {
+            log.warn(Page::Kurtosis, &format!(
+                "the shell {shell} has {directions} distinct directions: the mean of fewer than \
+                 {LEAST_DIRECTIONS} depends on how fibres lie to them, and {then}"
+            ));
         }
-        Ok(msdki::fit(&**dwi, mask, gradients, &log.session().on, log)?.into())
     }
 }
 

@@ -6,13 +6,13 @@ use fimbria_models::curve::CurveOptions;
 use fimbria_models::noddi::{self, NoddiOptions, Tissue};
 use serde::Serialize;
 
-use super::curve::{CurveParameters, ERRORS, MORE, earlier};
-use super::fit_maps::{FitModel, Outcome};
+use super::curve::{CurveParameters, ERRORS, MORE};
+use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::options::choice;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
-use crate::{Choice, Logbook, Named, Products, StageError, Written};
+use crate::{Choice, Named, StageError, Written};
 
 /// The options of a fit of neurite orientation dispersion and density.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -96,16 +96,10 @@ impl FitModel for Parameters {
         })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = self.options(self.curve.options(subject, log)?);
-        options.curve.earlier = earlier::<Self>(products);
-        Ok(noddi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
+        let options = self.options(job.curve_options::<Self>(&self.curve)?);
+        Ok(noddi::fit(&**dwi, mask, gradients, &options, job.on(), job.log)?.into())
     }
 }
 

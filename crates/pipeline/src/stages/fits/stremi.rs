@@ -6,13 +6,13 @@ use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
 use serde::Serialize;
 
-use super::curve::{CurveParameters, PALOMBO, earlier};
-use super::fit_maps::{FitModel, InRun, Outcome};
+use super::curve::{CurveParameters, PALOMBO};
+use super::fit_maps::{FitJob, FitModel, InRun, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
-use crate::{Choice, Logbook, Named, Products, StageError};
+use crate::{Choice, Named, StageError};
 
 /// The options of a stretched-exponential fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -95,16 +95,10 @@ impl FitModel for Parameters {
         })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = self.options(self.curve.options(subject, log)?);
-        options.curve.earlier = earlier::<Self>(products);
-        Ok(stremi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
+        let options = self.options(job.curve_options::<Self>(&self.curve)?);
+        Ok(stremi::fit(&**dwi, mask, gradients, &options, job.on(), job.log)?.into())
     }
 }
 

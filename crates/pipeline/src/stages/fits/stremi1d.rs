@@ -5,12 +5,12 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::{curve, stremi1d};
 use serde::Serialize;
 
-use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
-use super::fit_maps::{FitModel, Outcome};
+use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, lines};
+use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
-use crate::{Logbook, Products, StageError, Written};
+use crate::{StageError, Written};
 
 /// The options of a stretched-exponential fit by direction.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -55,18 +55,12 @@ impl FitModel for Parameters {
         Some(Methods { text: text.to_owned(), references: vec![PALOMBO] })
     }
 
-    fn fit(
-        &self,
-        subject: &Subject,
-        products: &Products,
-        log: &Logbook<'_>,
-    ) -> Result<Outcome, StageError> {
-        let Subject { dwi, mask, gradients, .. } = subject;
+    fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = job.subject;
         let directions = curve::directions(gradients, self.curve.bmax, stremi1d::LEAST_B)?;
-        log.count("directions", directions.len() as u64);
-        let mut options = self.curve.options(subject, log)?;
-        options.earlier = earlier::<Self>(products);
-        let fitted = stremi1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
+        job.log.count("directions", directions.len() as u64);
+        let options = job.curve_options::<Self>(&self.curve)?;
+        let fitted = stremi1d::fit(&**dwi, mask, gradients, &options, job.on(), job.log)?;
         Ok(Outcome { fitted, texts: vec![lines(&directions)] })
     }
 }

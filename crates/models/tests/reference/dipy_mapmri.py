@@ -1,0 +1,34 @@
+"""Fits MAP-MRI with DIPY: dipy_mapmri.py DWI BVAL BVEC OUT_FOLDER.
+
+Orders 4 and 6 with the Laplacian at 0.2, and 6 with cross-validation; the tensor is of b up to 2000 (those below 2001). Pulses of
+10.6 ms, 43.1 ms apart. Writes ORDER_WEIGHT_INDEX.nii of the first 12 voxels in double precision.
+"""
+
+import sys
+
+import nibabel as nib
+import numpy as np
+from dipy.core.gradients import gradient_table
+from dipy.reconst.mapmri import MapmriModel
+
+dwi, bval, bvec, out = sys.argv[1:]
+image = nib.load(dwi)
+# Cross-validation takes a quarter of a second a voxel.
+data = image.get_fdata()[:12]
+table = gradient_table(
+    np.loadtxt(bval), bvecs=np.loadtxt(bvec).T, b0_threshold=10, big_delta=0.0431, small_delta=0.0106
+)
+for order, weight, name in ((4, 0.2, "0.2"), (6, 0.2, "0.2"), (6, "GCV", "gcv")):
+    fit = MapmriModel(
+        table, radial_order=order, laplacian_regularization=True, laplacian_weighting=weight, bval_threshold=2001
+    ).fit(data)
+    maps = {
+        "RTOP": fit.rtop(),
+        "RTAP": fit.rtap(),
+        "RTPP": fit.rtpp(),
+        "MSD": fit.msd(),
+        "NG": fit.ng(),
+        "lapnorm": fit.norm_of_laplacian_signal(),
+    }
+    for index, values in maps.items():
+        nib.save(nib.Nifti1Image(np.asarray(values, np.float64), image.affine), f"{out}/{order}_{name}_{index}.nii")
