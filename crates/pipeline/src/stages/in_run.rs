@@ -6,6 +6,9 @@ use std::path::Path;
 use crate::options::{OptionError, Options, Values, in_run};
 use crate::{ByteSize, MapStyle, Stage, StageError, Written};
 
+/// Stages in order, or why they cannot be made.
+pub(crate) type Stages = Result<Vec<Box<dyn Stage>>, InRunError>;
+
 /// How a run makes a method.
 pub(crate) struct InRun {
     /// When it does.
@@ -15,7 +18,7 @@ pub(crate) struct InRun {
     /// Its folder.
     pub(crate) writes: Written,
     /// Its stages, in order.
-    pub(crate) stages: fn(&RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError>,
+    pub(crate) stages: fn(&RunContext<'_>) -> Stages,
 }
 
 /// When a run makes a method.

@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{Logbook, Product, Products, Stage, StageError};
 
+/// Reads from a folder.
+type Read<T> = Box<dyn Fn(&Path) -> Result<T, StageError> + Sync>;
+
 /// Hands on what `read` makes of the folder that the stage `name` left.
 pub(super) struct ReadBack<T> {
     pub(super) name: &'static str,
-    pub(super) read: Box<dyn Fn(&Path) -> Result<T, StageError> + Sync>,
+    pub(super) read: Read<T>,
 }
 
 impl<T: Send + Sync + 'static> Stage for ReadBack<T> {

@@ -19,7 +19,7 @@ use crate::options::{Described as _, Takes, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::stages::track::tractogram_of;
@@ -62,7 +62,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("connectome")
 };
 
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     if !run.makes("track") {
         return Err(InRunError::NoStreamlines);
     }

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::Fields;
 use super::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles, fields};
+use crate::Written;
 use crate::options::{Place, Resolve as _, from_values};
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::{Products, Taken};
-use crate::{Stage, Written};
 use fimbria_image::{Image, read_image};
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("field")
 };
 
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let parameters: FieldParameters = run.options("field")?;
     parameters.check().map_err(InRunError::in_table("field"))?;
     let (parameters, style) = (parameters.resolve(&Place::Run), run.style);

@@ -5,11 +5,11 @@ use fimbria_life::Method as Solver;
 use super::{LIFE_WRITES, LifeInRun, LifeParameters};
 use super::{Weighed, section};
 use crate::Taken;
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::Written;
+use crate::stages::in_run::{InRun, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
 use crate::stages::track::tractogram_of;
-use crate::{Stage, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -32,7 +32,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("life")
 };
 
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     Ok(vec![Box::new(LifeInRun {
         parameters: run.options("life")?,
         style: run.style,

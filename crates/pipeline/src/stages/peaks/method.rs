@@ -2,14 +2,14 @@
 
 use super::{FindPeaks, PEAKS_WRITES, PeaksParameters, section};
 use crate::Taken;
+use crate::Written;
 use crate::stages::fits::fit_maps::FitMaps;
 use crate::stages::fits::{self, FOD, fod};
 use crate::stages::fod_field::FodField;
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
-use crate::{Stage, Written};
 use fimbria_tensors::peaks::Peaks;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -38,7 +38,7 @@ pub(in crate::stages) const METHOD: Method = Method {
 };
 
 /// From series to fibre directions.
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let parameters: PeaksParameters = run.options("peaks")?;
     parameters.check().map_err(InRunError::in_table("peaks"))?;
     let (style, entities) = (run.style, run.entities.to_owned());

@@ -2,13 +2,13 @@
 
 use super::{ChiMap, section};
 use super::{MapSusceptibility, QSM_WRITES, QsmParameters};
+use crate::RunRecord;
 use crate::options::{Place, Resolve as _};
 use crate::stages::field::local_field;
 use crate::stages::field::scan_of;
 use crate::stages::guide::Guide;
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
-use crate::{RunRecord, Stage};
 use crate::{Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -45,7 +45,7 @@ pub(in crate::stages) const METHOD: Method = Method {
 };
 
 /// From field and tensor to susceptibility.
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let parameters: QsmParameters = run.options("qsm")?;
     parameters.check().map_err(InRunError::in_table("qsm"))?;
     let parameters = parameters.resolve(&Place::Run);

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{MapFile, REGIONS_WRITES, RegionTable, Segmentation, SumUpRegions};
 use crate::options::{Described as _, Takes};
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
-use crate::{Stage, Taken, Written};
+use crate::{Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     table: Some(OptionTable::of::<RegionsInRun>()),
@@ -55,7 +55,7 @@ struct RegionsInRun {
     map: Vec<PathBuf>,
 }
 
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let RegionsInRun { labels, lut, map } = run.options("regions")?;
     let (mut maps, mut takes) = (Vec::new(), Vec::new());
     for stage in run.earlier {

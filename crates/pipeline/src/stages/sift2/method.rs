@@ -3,11 +3,11 @@
 use super::section;
 use super::{SIFT2_WRITES, Sift2InRun, Sift2Parameters};
 use crate::Taken;
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::Written;
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
 use crate::stages::track::{TrackInRun, tractogram_of};
-use crate::{Stage, Written};
 use fimbria_life::sift2::Sift2;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -32,7 +32,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("sift2")
 };
 
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     if !run.makes("peaks") {
         return Err(InRunError::NoDensities);
     }

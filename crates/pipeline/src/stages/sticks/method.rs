@@ -4,11 +4,11 @@ use fimbria_sticks::{Diffusivity, Relevance};
 
 use super::section;
 use super::{Resume, STICKS_WRITES, Sticks, SticksInRun, SticksParameters, Within};
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
-use crate::{Named, OutputFolder, Stage};
+use crate::{Named, OutputFolder};
 use crate::{Taken, Written};
 use fimbria_image::sticks::StickSamples;
 
@@ -39,7 +39,7 @@ pub(in crate::stages) const METHOD: Method = Method {
 };
 
 /// The sampling, with a place to keep what an interruption leaves.
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let SticksInRun { sampling: parameters, within: Named(within) } = run.options("sticks")?;
     parameters.options().map_err(InRunError::in_table("sticks"))?;
     let keep = Some(OutputFolder::kept(&run.root.join("sticks"), "sticks"));

@@ -10,11 +10,11 @@ use super::{
 };
 use super::{Tracked, section};
 use crate::Taken;
-use crate::stages::in_run::{InRun, InRunError, RunContext, When};
+use crate::Written;
+use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::shown::Methods;
-use crate::{Stage, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -45,7 +45,7 @@ pub(in crate::stages) const METHOD: Method = Method {
 };
 
 /// Through the samples, or without them the densities that peaks are of.
-fn stages(run: &RunContext<'_>) -> Result<Vec<Box<dyn Stage>>, InRunError> {
+fn stages(run: &RunContext<'_>) -> Stages {
     let through = match (run.makes("sticks"), run.makes("peaks")) {
         (true, _) => Through::Samples,
         (false, true) => Through::Densities,
