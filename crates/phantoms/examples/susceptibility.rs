@@ -8,6 +8,8 @@
 //! TABLE is one of `tables::TABLES`, `all` by default. Errors are in % of the truth's spread 3 mm inside the brain, with means
 //! off; lesions in ppb: what a method's map has more with the lesions in the diffusion images than without.
 
+#![allow(clippy::print_stdout, reason = "its tables are what it is for")]
+
 #[path = "susceptibility/maps.rs"]
 mod maps;
 #[path = "susceptibility/scene.rs"]
