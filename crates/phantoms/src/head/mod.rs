@@ -6,7 +6,8 @@
 //! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
 //! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
 //! `watson` (what water does), `compartments`, `encoding`, `series` and `cumulants` (signal and its truth), `faults`
-//! (motion, lost slices, uneven gradients), `sources`, `magnet` and `scan` (susceptibility, its field, gradient echoes).
+//! (motion, lost slices, uneven gradients), `sources`, `magnet`, `myelin` and `scan` (susceptibility, its field, water in
+//! myelin, gradient echoes).
 
 mod anatomy;
 mod cells;
@@ -23,6 +24,7 @@ mod labels;
 mod lattice;
 mod lines;
 mod magnet;
+mod myelin;
 mod packing;
 mod routes;
 mod scan;
@@ -49,6 +51,7 @@ pub use encoding::Encoding;
 pub use faults::{Dropped, Faults, Faulty, Pose};
 pub use labels::{Label, Tissue, labels, lookup_table};
 pub use lines::HeadBundle;
+pub use myelin::Fibres;
 pub use scan::HeadScan;
 
 /// What [`head`] makes.

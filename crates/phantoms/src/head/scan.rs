@@ -6,6 +6,7 @@ use fimbria_compute::dense::vec3::Vec3;
 use fimbria_compute::philox::Philox;
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::Image;
+use rayon::iter::ParallelIterator as _;
 
 use super::anatomy::Anatomy;
 use super::brain;
@@ -13,8 +14,10 @@ use super::cells::Cells;
 use super::compartments::{Compartments, coil};
 use super::filled;
 use super::magnet::Magnet;
+use super::myelin::{self, Fibres};
 use super::sources::{SOURCES, Source, sources};
 use super::tissue::WHITE_SIGNAL;
+use super::watson::{Spread, Watson};
 use crate::gre::{HZ_PER_TESLA_PPM, check_scan, measured};
 use crate::render::place;
 use crate::zeros::zeros;
@@ -34,13 +37,16 @@ pub struct HeadScan {
     pub finer: usize,
     /// Edge of its voxels in mm; `None` for the grid of the series.
     pub voxel_mm: Option<f64>,
+    /// What the water of white matter is.
+    pub fibres: Fibres,
 }
 
 impl Default for HeadScan {
     /// 3 T, four echoes up to 28 ms, SNR 100, twice as fine.
     fn default() -> Self {
         let echo_times_s = vec![0.004, 0.012, 0.020, 0.028];
-        Self { echo_times_s, b0_tesla: 3.0, snr: 100.0, finer: 2, voxel_mm: None }
+        let fibres = Fibres::default();
+        Self { echo_times_s, b0_tesla: 3.0, snr: 100.0, finer: 2, voxel_mm: None, fibres }
     }
 }
 
@@ -90,7 +96,7 @@ pub(super) fn scan(
     let grid = compartments.grid;
     let times = &spec.echo_times_s;
     let (mut phase, mut magnitude) = (zeros(grid, times.len())?, zeros(grid, times.len())?);
-    let voxels = Voxels { magnet: &magnet, compartments, sources: sources() };
+    let voxels = Voxels::new(spec.fibres, &magnet, compartments, workers);
     let (sigma, source) = (WHITE_SIGNAL / spec.snr, Philox::new(seed).stream(32));
     progress.start("rendering the echoes", times.len() as u64);
     let n = grid.len();
@@ -125,9 +131,35 @@ struct Voxels<'a> {
     magnet: &'a Magnet,
     compartments: &'a Compartments,
     sources: [Source; SOURCES],
+    /// Of hollow cylinders: the mixture of every voxel, where there is one, and the order of every spread.
+    hollow: Option<(Vec<u32>, Vec<f64>)>,
 }
 
-impl Voxels<'_> {
+impl<'a> Voxels<'a> {
+    fn new(
+        fibres: Fibres,
+        magnet: &'a Magnet,
+        compartments: &'a Compartments,
+        workers: &Workers,
+    ) -> Self {
+        let hollow = (fibres == Fibres::HollowCylinders).then(|| {
+            let mut mixtures = vec![u32::MAX; compartments.grid.len()];
+            for (i, mixture) in (0..).zip(&compartments.voxels) {
+                mixtures[mixture.voxel as usize] = i;
+            }
+            let order = |spread: Spread| Watson::new(spread.index()).order();
+            (mixtures, workers.install(|| Spread::all().map(order).collect()))
+        });
+        Self { magnet, compartments, sources: sources(), hollow }
+    }
+
+    /// What the signal of white matter is beside that at echo time 0; `None` where it decays as a whole.
+    fn of_fibres(&self, voxel: usize, time: f64, turns: f64) -> Option<[f64; 2]> {
+        let (mixtures, aligned) = self.hollow.as_ref()?;
+        let mixture = self.compartments.voxels.get(mixtures[voxel] as usize)?;
+        Some(myelin::signal(mixture, aligned, time, turns))
+    }
+
     /// The voxels of the finer grid that are in a voxel.
     fn parts(&self, voxel: usize) -> impl Iterator<Item = usize> {
         let (finer, [nx, ny, _]) = (self.magnet.finer, self.magnet.grid.dims);
@@ -146,14 +178,16 @@ impl Voxels<'_> {
     fn signal(&self, voxel: usize, time: f64, turns: f64) -> [f64; 2] {
         let p = place(&self.compartments.grid, voxel);
         let (mut sum, offset) = ([0.0; 2], phase_offset(p));
+        let of_fibres = self.of_fibres(voxel, time, turns);
         for part in self.parts(voxel) {
-            let Source { signal, r2star, .. } = *self.source(part);
+            let Source { signal, r2star, has_fibres, .. } = *self.source(part);
             if signal > 0.0 {
                 let angle = TAU * turns * f64::from(self.magnet.total[part]) + offset;
                 let (sin, cos) = angle.sin_cos();
-                let left = signal * (-r2star * time).exp();
-                sum[0] += left * cos;
-                sum[1] += left * sin;
+                let whole = [(-r2star * time).exp(), 0.0];
+                let [real, imaginary] = of_fibres.filter(|_| has_fibres).unwrap_or(whole);
+                sum[0] += signal * (real * cos - imaginary * sin);
+                sum[1] += signal * (real * sin + imaginary * cos);
             }
         }
         let by = coil(p) / (self.magnet.finer as f64).powi(3);

@@ -1,0 +1,101 @@
+//! The true local field, and maps of it.
+
+use std::error::Error;
+use std::f64::consts::TAU;
+
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_image::Mask;
+use fimbria_qsm::background::Local;
+use fimbria_qsm::phase::{HZ_PER_TESLA, combine_echoes};
+use fimbria_qsm::variation::{
+    Guidance, Outside, Prior, Variation, VariationMap, reconstruct_variation,
+};
+use fimbria_qsm::{FieldModel, Shape, dir_vox};
+
+use crate::scene::{Diffusion, Scene, wrapped};
+
+pub(crate) type Made<T> = Result<T, Box<dyn Error>>;
+
+impl Scene {
+    /// The field that the echoes show, noise-free, less the true background: without what the field turns them
+    /// by they need not be unwrapped.
+    pub(crate) fn true_field(&self) -> Local {
+        let mut field = self.local.clone();
+        let (mask, times) = (&self.mask.voxels, &self.times_s);
+        let radians = |v: usize, e: usize| {
+            let total = f64::from(self.local[v] + self.background[v]);
+            let turns = HZ_PER_TESLA * 1e-6 * self.b0_tesla * times[e] * total;
+            wrapped(f64::from(self.phases[e][v]) - TAU * turns - f64::from(self.offset[v]))
+        };
+        let mut left = self.phases.clone();
+        for (e, left) in left.iter_mut().enumerate() {
+            mask.iter().for_each(|&v| left[v as usize] = radians(v as usize, e));
+        }
+        let fits_offset = times.len() > 2;
+        let magnitudes = Some(&self.magnitudes[..]);
+        let more = combine_echoes(&left, magnitudes, times, mask, self.b0_tesla, fits_offset);
+        // More than compartments do is what is left of the signal in the slopes beside air.
+        const LARGEST_PPM: f32 = 0.03;
+        for &v in mask {
+            let more = more.field_ppm[v as usize];
+            field[v as usize] += if more.abs() < LARGEST_PPM { more } else { 0.0 };
+        }
+        Local { field, mask: self.mask.clone() }
+    }
+
+    /// The map of a field, in every voxel of the grid; guided where there is `diffusion`.
+    pub(crate) fn map(
+        &self,
+        field: &Local,
+        diffusion: Option<&Diffusion>,
+        variation: Variation,
+        workers: &Workers,
+    ) -> Made<(Vec<f32>, VariationMap)> {
+        let voxels = &field.mask.voxels;
+        let n = self.grid.len();
+        let pick =
+            |volume: &[f32]| voxels.iter().map(|&v| volume[v as usize]).collect::<Vec<f32>>();
+        let shape = |&v: &u32| {
+            let Some(diffusion) = diffusion else { return Shape::Sphere };
+            let axis = [0, 1, 2].map(|a| f64::from(diffusion.v1.data[a * n + v as usize]));
+            if axis == [0.0; 3] {
+                Shape::Sphere
+            } else {
+                Shape::Cylinder(dir_vox(&self.grid.ras_from_vox, axis))
+            }
+        };
+        let model =
+            FieldModel::new(&self.geometry, voxels, voxels.iter().map(shape).collect(), voxels)?;
+        let guidance =
+            diffusion.map(|d| Guidance { fa: pick(&d.fa), images: vec![pick(&d.md), pick(&d.s0)] });
+        let prior = guidance.as_ref().map_or(Prior::Total, Prior::Explained);
+        let map = reconstruct_variation(
+            &model,
+            &pick(&field.field),
+            None,
+            prior,
+            variation,
+            &Backend::cpu(workers),
+            &Silent,
+        )?;
+        let mut chi = vec![0.0; n];
+        voxels.iter().zip(&map.chi).for_each(|(&v, x)| chi[v as usize] = *x);
+        Ok((chi, map))
+    }
+
+    /// NRMSE in %, 3 mm inside the brain where the map is known.
+    pub(crate) fn error(&self, chi: &[f32], known: &Mask) -> f64 {
+        let voxels: Vec<u32> = self
+            .inside
+            .voxels
+            .iter()
+            .copied()
+            .filter(|v| known.voxels.binary_search(v).is_ok())
+            .collect();
+        fimbria_qsm::metrics::compare(self.grid.dims, chi, &self.chi, &voxels).nrmse
+    }
+}
+
+pub(crate) fn nothing_outside() -> Variation {
+    Variation { outside: Outside::Nothing, ..Variation::default() }
+}

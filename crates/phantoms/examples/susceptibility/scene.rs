@@ -1,0 +1,273 @@
+//! A head in a gradient echo, what diffusion knows of it, and lesions.
+
+use std::error::Error;
+use std::f64::consts::TAU;
+
+use fimbria_compute::philox::{Philox, normals};
+use fimbria_compute::{Silent, Workers};
+use fimbria_image::morphology::VoxelSet;
+use fimbria_image::{Grid, Image, Mask};
+use fimbria_phantoms::head::{Fibres, HeadScan, HeadSpec, head};
+use fimbria_phantoms::{Acquisition, Placement};
+use fimbria_qsm::Geometry;
+use fimbria_qsm::phase::HZ_PER_TESLA;
+
+/// What a head is.
+pub(crate) struct SceneSpec {
+    pub(crate) name: &'static str,
+    pub(crate) fibres: Fibres,
+    pub(crate) b0_tesla: f64,
+    pub(crate) times_ms: &'static [f64],
+    pub(crate) tilt_deg: [f64; 3],
+    pub(crate) subject: u64,
+}
+
+const PLAIN: SceneSpec = SceneSpec {
+    name: "hollow",
+    fibres: Fibres::HollowCylinders,
+    b0_tesla: 3.0,
+    times_ms: &[4.0, 12.0, 20.0, 28.0],
+    tilt_deg: [6.0, -4.0, 3.0],
+    subject: 11,
+};
+
+pub(crate) const SCENES: &[SceneSpec] = &[
+    PLAIN,
+    SceneSpec { name: "isotropic", fibres: Fibres::Tensors, subject: 12, ..PLAIN },
+    SceneSpec {
+        name: "7T",
+        b0_tesla: 7.0,
+        times_ms: &[4.0, 9.0, 14.0, 19.0],
+        subject: 13,
+        ..PLAIN
+    },
+    SceneSpec {
+        name: "1.5T",
+        b0_tesla: 1.5,
+        times_ms: &[6.0, 18.0, 30.0, 42.0],
+        subject: 14,
+        ..PLAIN
+    },
+    SceneSpec { name: "oblique", tilt_deg: [25.0, -18.0, 12.0], subject: 15, ..PLAIN },
+    SceneSpec { name: "two-echoes", times_ms: &[4.9, 9.8], subject: 17, ..PLAIN },
+];
+
+/// What a lesion is seen by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seen {
+    Chi,
+    Diffusion,
+    Both,
+}
+
+/// Of lesions that susceptibility sees, ppm: of multiple sclerosis, with iron at the rim counted in.
+pub(crate) const LESION_PPM: f64 = 0.02;
+const LESIONS: usize = 6;
+pub(crate) const LESION_MM: [f64; 2] = [6.0, 9.0];
+
+pub(crate) struct Lesion {
+    pub(crate) seen: Seen,
+    pub(crate) centre: [f64; 3],
+    pub(crate) radius_mm: f64,
+    /// Voxels whose middles lie within.
+    pub(crate) voxels: Vec<u32>,
+}
+
+/// What diffusion knows.
+#[derive(Clone)]
+pub(crate) struct Diffusion {
+    pub(crate) fa: Vec<f32>,
+    pub(crate) md: Vec<f32>,
+    pub(crate) s0: Vec<f32>,
+    pub(crate) v1: Image,
+}
+
+pub(crate) struct Scene {
+    pub(crate) name: &'static str,
+    pub(crate) grid: Grid,
+    pub(crate) geometry: Geometry,
+    pub(crate) b0_tesla: f64,
+    pub(crate) times_s: Vec<f64>,
+    /// Tight.
+    pub(crate) mask: Mask,
+    /// 3 mm inside.
+    pub(crate) inside: Mask,
+    pub(crate) phases: Vec<Vec<f32>>,
+    pub(crate) magnitudes: Vec<Vec<f32>>,
+    /// ppm, 0 outside the mask, with the lesions that susceptibility sees.
+    pub(crate) chi: Vec<f32>,
+    /// ppm, of dipoles alone.
+    pub(crate) local: Vec<f32>,
+    /// Of all else, ppm.
+    pub(crate) background: Vec<f32>,
+    /// Phase at echo time 0, radians.
+    pub(crate) offset: Vec<f32>,
+    pub(crate) diffusion: Diffusion,
+    pub(crate) lesions: Vec<Lesion>,
+}
+
+impl Scene {
+    pub(crate) fn new(spec: &SceneSpec, workers: &Workers) -> Result<Self, Box<dyn Error>> {
+        let acquisition = Acquisition { b0s: 1, shells: Vec::new() };
+        let placement = Placement {
+            dims: [60, 74, 60],
+            voxel_mm: [3.0; 3],
+            tilt_deg: spec.tilt_deg,
+            x_right_to_left: true,
+        };
+        let scan = HeadScan {
+            echo_times_s: spec.times_ms.iter().map(|ms| 1e-3 * ms).collect(),
+            b0_tesla: spec.b0_tesla,
+            snr: f64::INFINITY,
+            fibres: spec.fibres,
+            ..HeadScan::default()
+        };
+        let times_s = scan.echo_times_s.clone();
+        let head_spec = HeadSpec {
+            placement,
+            acquisition,
+            snr: f64::INFINITY,
+            subject: spec.subject,
+            samples_per_axis: 2,
+            scan: Some(scan),
+            ..HeadSpec::default()
+        };
+        let head = head(&head_spec, workers, &Silent)?;
+        let scan = head.scan.as_ref().ok_or("no scan")?;
+        let grid = scan.phase.grid;
+        let truth = |name: &str| scan.truth(name).map(|image| image.data.clone()).ok_or("no truth");
+        let (mut chi, mut local, total) =
+            (truth("chi")?, truth("local_field")?, truth("total_field")?);
+        let offset = truth("phase_offset")?;
+        let background = total.iter().zip(&local).map(|(total, local)| total - local).collect();
+        let n = grid.len();
+        let volumes =
+            |image: &Image| (0..image.n_volumes).map(|v| image.volume(v).to_vec()).collect();
+        let (mut phases, magnitudes): (Vec<Vec<f32>>, Vec<Vec<f32>>) =
+            (volumes(&scan.phase), volumes(&scan.magnitude));
+        let of =
+            |name: &str| head.truth(name).map(|image| image.data[..n].to_vec()).ok_or("no truth");
+        let mut v1 = scan.truth("fibre").ok_or("no fibre")?.clone();
+        for v in 0..n {
+            let axis = [0, 1, 2].map(|a| v1.data[a * n + v]);
+            let length = axis.iter().map(|c| c * c).sum::<f32>().sqrt();
+            (0..3).for_each(|a| {
+                v1.data[a * n + v] = if length > 0.0 { axis[a] / length } else { 0.0 }
+            });
+        }
+        let diffusion = Diffusion { fa: of("FA")?, md: of("MD")?, s0: of("S0")?, v1 };
+        let white = VoxelSet::from_mask(&Mask::from_image(&Image {
+            grid,
+            n_volumes: 1,
+            data: diffusion.fa.iter().map(|fa| f32::from(u8::from(*fa > 0.3))).collect(),
+        }));
+        let mask = scan.mask.clone();
+        let lesions = lesions(&grid, &white, &mask);
+        // Where they are susceptible they add a field in closed form, to the phase of every echo as well.
+        for lesion in lesions.iter().filter(|lesion| lesion.seen != Seen::Diffusion) {
+            for v in 0..n {
+                let (part, field) = sphere(&grid, v, lesion);
+                chi[v] += (LESION_PPM * part) as f32;
+                local[v] += (LESION_PPM * field) as f32;
+                for (phase, time) in phases.iter_mut().zip(&times_s) {
+                    let turns = HZ_PER_TESLA * 1e-6 * spec.b0_tesla * time * LESION_PPM * field;
+                    phase[v] = wrapped(f64::from(phase[v]) + TAU * turns);
+                }
+            }
+        }
+        let inside = VoxelSet::from_mask(&mask).eroded(3.0).to_mask();
+        let geometry = Geometry::new(&grid, [0.0, 0.0, 1.0])?;
+        let (b0_tesla, name) = (spec.b0_tesla, spec.name);
+        Ok(Self {
+            name,
+            grid,
+            geometry,
+            b0_tesla,
+            times_s,
+            mask,
+            inside,
+            phases,
+            magnitudes,
+            chi,
+            local,
+            background,
+            offset,
+            diffusion,
+            lesions,
+        })
+    }
+
+    /// What diffusion knows, with noise of a scan of 30 directions, and with lesions or without.
+    pub(crate) fn guidance(&self, with_lesions: bool, noise: f32, seed: u64) -> Diffusion {
+        let mut diffusion = self.diffusion.clone();
+        let source = Philox::new(seed).stream(10);
+        if with_lesions {
+            for lesion in self.lesions.iter().filter(|lesion| lesion.seen != Seen::Chi) {
+                for v in 0..self.grid.len() {
+                    let part = sphere(&self.grid, v, lesion).0 as f32;
+                    diffusion.fa[v] *= 1.0 - 0.5 * part;
+                    diffusion.md[v] *= 1.0 + 0.6 * part;
+                    diffusion.s0[v] *= 1.0 + 0.4 * part;
+                }
+            }
+        }
+        for v in 0..self.grid.len() {
+            let drawn = normals::<f32>(source.at(v as u64, 0));
+            diffusion.fa[v] = (diffusion.fa[v] + 0.03 * noise * drawn[0]).abs().min(1.0);
+            diffusion.md[v] *= 1.0 + 0.04 * noise * drawn[1];
+            diffusion.s0[v] *= 1.0 + 0.03 * noise * drawn[2];
+        }
+        diffusion
+    }
+}
+
+pub(crate) fn wrapped(angle: f64) -> f32 {
+    (angle - TAU * (angle / TAU).round()) as f32
+}
+
+/// Two of each kind, deep in white matter, far from each other.
+fn lesions(grid: &Grid, white: &VoxelSet, mask: &Mask) -> Vec<Lesion> {
+    let depth = white.depth_mm();
+    let at = |v: u32| grid.ras_from_vox.apply(grid.voxel(v as usize).map(|i| i as f64));
+    let distance =
+        |a: [f64; 3], b: [f64; 3]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt();
+    let mut places = mask.voxels.clone();
+    places.sort_by(|&a, &b| depth[b as usize].total_cmp(&depth[a as usize]));
+    let mut lesions: Vec<Lesion> = Vec::new();
+    for v in places {
+        let centre = at(v);
+        if lesions.len() < LESIONS
+            && lesions.iter().all(|other| distance(other.centre, centre) > 26.0)
+        {
+            let i = lesions.len();
+            let radius_mm = LESION_MM[i / 3 % 2];
+            let seen = [Seen::Diffusion, Seen::Chi, Seen::Both][i % 3];
+            let voxels =
+                mask.voxels.iter().copied().filter(|&v| distance(at(v), centre) < radius_mm - 0.5);
+            lesions.push(Lesion { seen, centre, radius_mm, voxels: voxels.collect() });
+        }
+    }
+    lesions
+}
+
+/// The part of a voxel that is in a lesion, and the mean field over it where its susceptibility is 1.
+fn sphere(grid: &Grid, voxel: usize, lesion: &Lesion) -> (f64, f64) {
+    const FINER: usize = 4;
+    let at = grid.voxel(voxel).map(|i| i as f64);
+    let (mut part, mut field) = (0.0, 0.0);
+    for i in 0..FINER.pow(3) {
+        let step = [i % FINER, i / FINER % FINER, i / (FINER * FINER)];
+        let p = grid
+            .ras_from_vox
+            .apply([0, 1, 2].map(|a| at[a] + (step[a] as f64 + 0.5) / FINER as f64 - 0.5));
+        let d = [0, 1, 2].map(|a| p[a] - lesion.centre[a]);
+        let r = d.iter().map(|c| c * c).sum::<f64>().sqrt();
+        if r < lesion.radius_mm {
+            part += 1.0;
+        } else {
+            field += (lesion.radius_mm / r).powi(3) * (3.0 * (d[2] / r).powi(2) - 1.0) / 3.0;
+        }
+    }
+    let n = FINER.pow(3) as f64;
+    (part / n, field / n)
+}
