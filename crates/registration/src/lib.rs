@@ -18,12 +18,12 @@
 
 mod align;
 mod correct;
-mod eddy_model;
+mod joint;
 mod outliers;
 mod place;
 mod predict;
+mod prior;
 mod region;
-mod register;
 mod resample;
 mod smooth;
 mod spline;
