@@ -71,14 +71,6 @@ impl Prior {
         self.width
     }
 
-    /// Means of shells that mutual information sees less apart than this lie on each other: it errs by a tenth of a
-    /// mm, and heads that change less say more of it themselves.
-    pub(crate) fn least_apart_mm(&self) -> f64 {
-        const APART: f64 = 1.0;
-        const RESTLESS: f64 = 0.15;
-        if self.changes[0].max(self.changes[1]) > RESTLESS { 0.0 } else { APART }
-    }
-
     pub(crate) fn has_field(&self) -> bool {
         self.width > EDDY
     }
@@ -191,5 +183,57 @@ impl Prior {
             let count = weighted.len() as f64;
             self.fields[k] = (sum / count.max(1.0)).sqrt().max(LEAST);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prior(n: usize) -> Prior {
+        let gradient = |v: usize| {
+            let t = v as f64;
+            (v % 5 > 0).then(|| [t.sin(), (1.7 * t).cos(), (0.3 * t).sin()])
+        };
+        let (weighted, b0s) = (0..n).partition(|v| v % 5 > 0);
+        Prior::new(0, (0..n).map(gradient).collect(), vec![b0s, weighted], 3)
+    }
+
+    #[test]
+    fn one_jump_does_not_widen_what_is_expected_of_other_changes() {
+        let (n, mut prior) = (20, prior(20));
+        let p = prior.width();
+        let mut theta = vec![0.0; n * p];
+        for v in 0..n {
+            let at = if v < 9 { 0.0 } else { 5.0 };
+            theta[v * p + 3] = at + 0.01 * (v as f64).sin();
+        }
+        let variances = vec![1e-6; n * p];
+        for _ in 0..30 {
+            prior.learn(&theta, &variances, true);
+        }
+        assert!(prior.weights[9] < 1e-3 && prior.weights[5] > 0.1, "{:?}", prior.weights);
+        assert!(prior.changes.iter().all(|width| *width < 0.1), "{:?}", prior.changes);
+    }
+
+    #[test]
+    fn a_field_that_follows_the_gradients_costs_less_than_one_that_does_not() {
+        let (n, prior) = (20, prior(20));
+        let p = prior.width();
+        let cost = |field: &dyn Fn(usize, [f64; 3]) -> f64| -> f64 {
+            let mut theta = vec![0.0; n * p];
+            for v in 0..n {
+                let gradient = prior.gradients[v];
+                theta[v * p + EDDY + 1] = gradient.map_or(0.0, |g| field(v, g));
+            }
+            prior.apply(&theta).iter().zip(&theta).map(|(a, b)| a * b).sum()
+        };
+        let follows = cost(&|_, g| g[0] - 0.5 * g[2]);
+        let does_not = cost(&|v, _| if v % 2 == 0 { 1.0 } else { -1.0 });
+        let common = cost(&|_, _| 1.0);
+        assert!(
+            follows < 0.2 * does_not && does_not < 0.01 * common,
+            "{follows} {does_not} {common}"
+        );
     }
 }

@@ -84,8 +84,10 @@ impl Corrected {
 
 /// Memory that [`correct`] takes beside the series, at most.
 pub fn bytes_needed(grid: &Grid, volumes: usize, threads: usize) -> u64 {
-    // The cropped series and rows of the region, and a few volumes of each thread.
-    4 * grid.len() as u64 * (2 * volumes as u64 + 8 * threads as u64)
+    // The cropped series, rows of the region and predictions of them, what is compared of each volume (a slope along
+    // each axis and a residual), and a few volumes of each thread.
+    let compared = 4 * (COMPARED_VOXELS.min(grid.len()) * volumes) as u64;
+    4 * (grid.len() as u64 * (3 * volumes as u64 + 8 * threads as u64) + compared)
 }
 
 /// Voxels around the region that are kept of each volume.
@@ -97,7 +99,10 @@ const COMPARED_VOXELS: usize = 25_000;
 /// Voxels are in so many classes by how much their signal varies with the direction.
 const CLASSES: usize = 4;
 /// The round after which means of shells are laid on each other.
-const MEANS_ALIGNED: usize = 3;
+const MEANS_ALIGNED: usize = 2;
+/// Means less apart than this lie on each other: what is known of changes in time places them better than mutual
+/// information does.
+const LEAST_APART_MM: f64 = 1.5;
 
 /// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
 /// the head there showed, interpolated once from what was measured. Its frame is the first unweighted

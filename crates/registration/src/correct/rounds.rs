@@ -1,17 +1,17 @@
-//! One round: predict each volume, lay it on its prediction, find dropped slices, follow the gradients.
+//! One round: predict each volume, lay all on their predictions together, find dropped slices.
 
+use fimbria_compute::dense::vec3::norm;
 use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::{Affine, Grid, Image, Mask};
 use rayon::prelude::*;
 
-use super::{CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, MEANS_ALIGNED, Rounds};
+use super::{CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, LEAST_APART_MM, MEANS_ALIGNED, Rounds};
 use crate::align::{AlignOptions, align};
 use crate::joint::{Joint, Signals, Solved};
 use crate::outliers::{SliceSums, outliers, touches};
 use crate::place::{Eddy, Place};
 use crate::predict::Predictor;
 use crate::prior::{EDDY, TURN_MM};
-use fimbria_compute::dense::vec3::norm;
 use crate::resample::resampled;
 use crate::smooth::smooth;
 use crate::spline::Spline;
@@ -84,15 +84,18 @@ impl Rounds<'_> {
     /// Sums over these voxels of the region of products of volumes.
     fn moment(&self, is_in: impl Fn(usize) -> bool) -> Vec<f64> {
         let n = self.rows.len();
-        let own: Vec<usize> =
-            self.region.inner.iter().map(|voxel| voxel.at as usize).filter(|at| is_in(*at)).collect();
+        let own: Vec<usize> = self
+            .region
+            .inner
+            .iter()
+            .map(|voxel| voxel.at as usize)
+            .filter(|at| is_in(*at))
+            .collect();
         let every = own.len().div_ceil(COVARIANCE_VOXELS).max(1);
         let picked: Vec<Vec<f64>> = self
             .rows
             .par_iter()
-            .map(|row| {
-                own.iter().step_by(every).map(|at| f64::from(row[*at])).collect()
-            })
+            .map(|row| own.iter().step_by(every).map(|at| f64::from(row[*at])).collect())
             .collect();
         let product = |i: usize, j: usize| -> f64 {
             picked[i].iter().zip(&picked[j]).map(|(a, b)| a * b).sum()
@@ -199,8 +202,9 @@ impl Rounds<'_> {
         let mut sorted: Vec<f32> =
             self.region.inner.iter().map(|voxel| variance[voxel.at as usize]).collect();
         sorted.sort_unstable_by(f32::total_cmp);
-        let limits: Vec<f32> =
-            (1..number).map(|k| sorted[(k * sorted.len() / number).min(sorted.len() - 1)]).collect();
+        let limits: Vec<f32> = (1..number)
+            .map(|k| sorted[(k * sorted.len() / number).min(sorted.len() - 1)])
+            .collect();
         variance.iter().map(|v| limits.iter().filter(|limit| *v > **limit).count() as u8).collect()
     }
 
@@ -270,7 +274,7 @@ impl Rounds<'_> {
             common.shift_mm = transform.0.map(|row| row[3]);
             let turned = common.turn_vector().map(|w| w * TURN_MM);
             let moved = norm(turned).max(norm(common.shift_mm));
-            if moved < self.prior.least_apart_mm() {
+            if moved < LEAST_APART_MM {
                 continue;
             }
             shell.volumes.iter().for_each(|&v| self.places[v].after(&common));
