@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn angles_are_those_it_was_turned_by() {
         let mut place = Place::still(1, Eddy::None);
-        for vector in [[0.1, 0.0, 0.0], [0.0, -0.2, 0.0], [0.0, 0.0, 0.3]] {
+        for vector in [[0.0, 0.0, 0.3], [0.0, -0.2, 0.0], [0.1, 0.0, 0.0]] {
             place.step(vector, [0.0; 3]);
         }
         for (angle, known) in place.angles().iter().zip([0.1, -0.2, 0.3]) {
