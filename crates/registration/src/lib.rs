@@ -1,15 +1,16 @@
 //! Volumes of a diffusion series laid on each other, and images laid on images.
 //!
-//! A series is corrected in rounds. Each round predicts every volume from the others, lays the volume
-//! on its prediction, and looks for slices that lost their signal; the last one resamples the measured
+//! A series is corrected in rounds. Each round predicts every volume from the others, lays all volumes
+//! on their predictions, and looks for slices that lost their signal; the last one resamples the measured
 //! volumes once.
 //!
 //! * [`Spline`]: a volume between its voxels;
 //! * [`Place`]: where a volume's voxels were measured: rigid motion, then a shift along the phase
 //!   encoding axis by a field of harmonic polynomials, and by a map of the field where there is one;
 //! * `predict`: what each volume should be, by a Gaussian process over q-space;
-//! * `register`: one volume on its prediction, by Gauss-Newton steps with robust weights;
-//! * `eddy_model`: fields of eddy currents follow the gradients; `outliers`: slices without signal;
+//! * `joint`: all volumes laid on their predictions at once, by Gauss-Newton steps with residuals cut off;
+//! * `prior`: heads change little from volume to volume, and fields of eddy currents follow the gradients;
+//! * `outliers`: slices without signal;
 //! * [`correct`]: the rounds; [`Corrected`] is what they find;
 //! * [`align`]: an image on another of any contrast, by mutual information.
 //!
@@ -18,12 +19,12 @@
 
 mod align;
 mod correct;
-mod eddy_model;
+mod joint;
 mod outliers;
 mod place;
 mod predict;
+mod prior;
 mod region;
-mod register;
 mod resample;
 mod smooth;
 mod spline;

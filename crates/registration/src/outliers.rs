@@ -68,6 +68,13 @@ pub(crate) fn outliers(sums: &[(usize, SliceSums)]) -> Vec<Outlier> {
         .collect()
 }
 
+/// Whether a point at `z`, voxels, is made of a dropped slice.
+pub(crate) fn touches(dropped: &[bool], z: f64) -> bool {
+    let [low, high] = [z.floor(), z.ceil()].map(|k| k.max(0.0) as usize);
+    let is = |k: usize| dropped.get(k).copied().unwrap_or(false);
+    is(low) || is(high)
+}
+
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.is_empty() {
         return None;

@@ -1,6 +1,6 @@
 //! Where the voxels of a volume were measured.
 
-use fimbria_compute::dense::vec3::{Vec3, add, cross};
+use fimbria_compute::dense::vec3::{Vec3, add, cross, norm};
 use fimbria_image::Grid;
 use fimbria_image::frames::{Matrix3, product, transposed, turned};
 use serde::Serialize;
@@ -191,11 +191,20 @@ impl Place {
         turned(&transposed(&self.turn), moved)
     }
 
-    /// Turned further by a rotation vector, radians, and moved.
+    /// The head is turned by a rotation vector, radians, and moved, along its own axes, before all else.
     pub(crate) fn step(&mut self, vector: Vec3, shift_mm: Vec3) {
-        let turn = rotation(vector);
-        self.turn = product(&turn, &self.turn);
-        self.shift_mm = add(turned(&turn, self.shift_mm), shift_mm);
+        self.shift_mm = add(turned(&self.turn, shift_mm), self.shift_mm);
+        self.turn = product(&self.turn, &rotation(vector));
+    }
+
+    /// The vector that R turns about by its length, radians.
+    pub(crate) fn turn_vector(&self) -> Vec3 {
+        let r = &self.turn;
+        let twice = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]];
+        let sine = 0.5 * norm(twice);
+        let angle = sine.atan2(0.5 * (r[0][0] + r[1][1] + r[2][2] - 1.0));
+        let by = if sine > 1e-12 { 0.5 * angle / sine } else { 0.5 };
+        twice.map(|t| by * t)
     }
 
     /// The same head after its places are named anew: what was called `first.in_scanner(p)` is called p.
@@ -275,7 +284,7 @@ mod tests {
     #[test]
     fn angles_are_those_it_was_turned_by() {
         let mut place = Place::still(1, Eddy::None);
-        for vector in [[0.1, 0.0, 0.0], [0.0, -0.2, 0.0], [0.0, 0.0, 0.3]] {
+        for vector in [[0.0, 0.0, 0.3], [0.0, -0.2, 0.0], [0.1, 0.0, 0.0]] {
             place.step(vector, [0.0; 3]);
         }
         for (angle, known) in place.angles().iter().zip([0.1, -0.2, 0.3]) {

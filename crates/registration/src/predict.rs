@@ -1,6 +1,6 @@
 //! What each volume should be, by the others.
 
-use fimbria_compute::dense::cholesky;
+use fimbria_compute::dense::{cholesky, lu};
 use fimbria_image::GradientTable;
 
 /// Where volumes are in q-space, as the covariance sees it.
@@ -53,6 +53,8 @@ pub(crate) struct Predictor {
     n: usize,
     /// Row i: what each volume counts in the prediction of volume i; 0 for itself.
     weights: Vec<f64>,
+    /// The inverse of the covariance, row-major.
+    precision: Vec<f64>,
     /// How the power of harmonics over directions falls with their degree.
     pub decay: f64,
     /// Part of noise in the variance within the shell that has the most of it.
@@ -62,8 +64,6 @@ pub(crate) struct Predictor {
 const DECAYS: [f64; 8] = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9];
 const NOISES: [f64; 10] = [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0];
 const WIDTHS: [f64; 4] = [0.1, 0.4, 0.8, 1.6];
-/// Variance of the unknown mean of a shell over the variance within it.
-const VAGUE: f64 = 1e4;
 
 impl Predictor {
     /// With the angle, noise and width that predict best, each volume left out, in data of this second moment:
@@ -108,26 +108,27 @@ impl Predictor {
                     let near = (-0.5 * (log / width).powi(2)).exp();
                     value = smooth_covariance(q.dirs[i], q.dirs[j], decay) * near;
                 }
-                if q.shell[i] == q.shell[j] {
-                    value += VAGUE;
-                }
                 if i == j {
                     value += noise * (least / scale[i]).powi(2) + 1e-6;
                 }
                 k[i * n + j] = value;
             }
         }
-        let mut weights = vec![0.0; n * n];
+        let [mut weights, mut precision] = [vec![0.0; n * n], vec![0.0; n * n]];
         if let Some(inverse) = cholesky::factor(&k, n, 0.0).map(|l| inverse(&l, n)) {
+            precision = about_means(&inverse, &q.shell);
             for i in 0..n {
-                for j in (0..n).filter(|j| *j != i) {
-                    let weight = -inverse[i * n + j] / inverse[i * n + i];
+                // What is alone in its shell is not predicted.
+                let own = precision[i * n + i];
+                let is_alone = own < 1e-9 * inverse[i * n + i];
+                for j in (0..n).filter(|j| *j != i && !is_alone) {
                     // The covariance is that of signals over their scales.
-                    weights[i * n + j] = weight * scale[i] / scale[j];
+                    weights[i * n + j] = -precision[i * n + j] / own * scale[i] / scale[j];
                 }
             }
+            (0..n * n).for_each(|at| precision[at] /= scale[at / n] * scale[at % n]);
         }
-        Self { n, weights, decay, noise }
+        Self { n, weights, precision, decay, noise }
     }
 
     /// Sum of squares of what predictions leave, over scales.
@@ -148,6 +149,11 @@ impl Predictor {
     /// What each volume counts in the prediction of this one.
     pub(crate) fn weights(&self, volume: usize) -> &[f64] {
         &self.weights[volume * self.n..(volume + 1) * self.n]
+    }
+
+    /// The inverse of the covariance of signals, row-major, in units of their noise.
+    pub(crate) fn precision(self) -> Vec<f64> {
+        self.precision
     }
 
     /// The prediction of a volume from rows of samples, one of each volume.
@@ -203,6 +209,32 @@ fn smooth_covariance(a: [f64; 3], b: [f64; 3], decay: f64) -> f64 {
         }
     }
     sum / norm
+}
+
+/// The inverse of a covariance where means of shells are added that nothing is known of.
+fn about_means(inverse: &[f64], shell: &[usize]) -> Vec<f64> {
+    let n = shell.len();
+    let shells = shell.iter().copied().max().unwrap_or(0) + 1;
+    let mut sums = vec![0.0; n * shells];
+    let mut all = vec![0.0; shells * shells];
+    for i in 0..n {
+        for j in 0..n {
+            sums[i * shells + shell[j]] += inverse[i * n + j];
+            all[shell[i] * shells + shell[j]] += inverse[i * n + j];
+        }
+    }
+    let Some(all) = lu::inverse(&all, shells) else { return inverse.to_vec() };
+    let mut out = inverse.to_vec();
+    for i in 0..n {
+        let left: Vec<f64> = (0..shells)
+            .map(|t| (0..shells).map(|s| sums[i * shells + s] * all[s * shells + t]).sum())
+            .collect();
+        for j in 0..n {
+            let both = left.iter().zip(&sums[j * shells..(j + 1) * shells]).map(|(a, b)| a * b);
+            out[i * n + j] -= both.sum::<f64>();
+        }
+    }
+    out
 }
 
 /// The inverse of L Lᵀ.

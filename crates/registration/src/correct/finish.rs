@@ -48,14 +48,13 @@ impl Rounds<'_> {
         };
         let mut table = self.table.clone();
         let vox = transposed(&self.ras);
-        for (fit, dir) in self.fits.iter().zip(&mut table.dirs_ras) {
-            let seen = turned(&transposed(&fit.place.turn), turned(&vox, *dir));
+        for (place, dir) in self.places.iter().zip(&mut table.dirs_ras) {
+            let seen = turned(&transposed(&place.turn), turned(&vox, *dir));
             *dir = turned(&self.ras, seen);
         }
         let corrected = Corrected {
-            places: self.fits.iter().map(|fit| fit.place.clone()).collect(),
+            places: self.places,
             eddy_shift_mm: self.eddy_shift_mm,
-            scales: self.fits.iter().map(|fit| fit.scale).collect(),
             outliers: self.outliers,
             left: [self.before, after],
             table,
@@ -67,7 +66,7 @@ impl Rounds<'_> {
     /// What a slice would have shown where the region was measured in it.
     fn patch(&self, outlier: &Outlier, predictor: &Predictor) -> Patch {
         let (dims, lattice) = (self.lattice.dims, &self.lattice);
-        let fit = &self.fits[outlier.volume];
+        let place = &self.places[outlier.volume];
         let mut spread = vec![0.0; dims.iter().product()];
         let prediction = predictor.predict(outlier.volume, &self.rows);
         for (value, &v) in prediction.iter().zip(&self.region.voxels) {
@@ -76,7 +75,7 @@ impl Rounds<'_> {
         let spline = Spline::new(dims, &spread);
         let first = (outlier.slice - self.crop[2]) * dims[0] * dims[1];
         let value = |at: usize| {
-            let head = fit.place.invert(lattice.place(at));
+            let head = place.invert(lattice.place(at));
             let vox = lattice.vox(head);
             let nearest = vox.map(f64::round);
             let inside = (0..3).all(|a| nearest[a] >= 0.0 && nearest[a] < dims[a] as f64);
@@ -85,8 +84,8 @@ impl Rounds<'_> {
             if !inside || self.region.voxels.binary_search(&voxel).is_err() {
                 return None;
             }
-            let (_, jacobian) = fit.place.apply(head);
-            let value = spline.at(vox)? * (fit.scale / jacobian) as f32;
+            let (_, jacobian) = place.apply(head);
+            let value = spline.at(vox)? * (1.0 / jacobian) as f32;
             let row = at / dims[0];
             let whole = [at % dims[0], row % dims[1], row / dims[1]];
             let [x, y, z] = std::array::from_fn(|a| whole[a] + self.crop[a]);

@@ -10,8 +10,8 @@ use fimbria_image::{GradientTable, Grid, Image, Mask};
 use crate::outliers::Outlier;
 use crate::place::{Eddy, Lattice, Place};
 use crate::predict::QSpace;
+use crate::prior::Prior;
 use crate::region::Region;
-use crate::register::Fit;
 use crate::resample::resampled;
 use crate::spline::Spline;
 
@@ -47,8 +47,6 @@ pub struct Corrected {
     /// The part of each volume's shift along the phase encoding, mm, that follows its gradient and counts as
     /// eddy current.
     pub eddy_shift_mm: Vec<f64>,
-    /// Each volume over its prediction.
-    pub scales: Vec<f64>,
     /// Slices that lost their signal.
     pub outliers: Vec<Outlier>,
     /// Root mean square over the mask of what predictions leave of each volume, over its mean: before and
@@ -86,16 +84,25 @@ impl Corrected {
 
 /// Memory that [`correct`] takes beside the series, at most.
 pub fn bytes_needed(grid: &Grid, volumes: usize, threads: usize) -> u64 {
-    // The cropped series and rows of the region, and a few volumes of each thread.
-    4 * grid.len() as u64 * (2 * volumes as u64 + 8 * threads as u64)
+    // The cropped series, rows of the region and predictions of them, what is compared of each volume (a slope along
+    // each axis and a residual), and a few volumes of each thread.
+    let compared = 4 * (COMPARED_VOXELS.min(grid.len()) * volumes) as u64;
+    4 * (grid.len() as u64 * (3 * volumes as u64 + 8 * threads as u64) + compared)
 }
 
 /// Voxels around the region that are kept of each volume.
 const MARGIN: usize = 5;
 /// Voxels that the covariance over volumes is estimated from, at most.
 const COVARIANCE_VOXELS: usize = 20_000;
-/// Voxels that early rounds compare.
-const EARLY_VOXELS: usize = 25_000;
+/// Voxels that are compared.
+const COMPARED_VOXELS: usize = 25_000;
+/// Voxels are in so many classes by how much their signal varies with the direction.
+const CLASSES: usize = 4;
+/// The round after which means of shells are laid on each other.
+const MEANS_ALIGNED: usize = 2;
+/// Means less apart than this lie on each other: what is known of changes in time places them better than mutual
+/// information does.
+const LEAST_APART_MM: f64 = 1.5;
 
 /// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
 /// the head there showed, interpolated once from what was measured. Its frame is the first unweighted
@@ -158,8 +165,8 @@ struct Rounds<'a> {
     workers: &'a Workers,
     table: &'a GradientTable,
     q: QSpace,
-    /// g √b along voxel axes, in units of √(s/mm²) of 1000.
-    gradients: Vec<[f64; 3]>,
+    /// What is known of the parameters.
+    prior: Prior,
     /// Where the cropped volumes lie.
     lattice: Lattice,
     /// First voxel and size of what is kept.
@@ -169,7 +176,7 @@ struct Rounds<'a> {
     ras: Matrix3,
     volumes: Vec<Vec<f32>>,
     region: Region,
-    fits: Vec<Fit>,
+    places: Vec<Place>,
     outliers: Vec<Outlier>,
     /// The volumes at the voxels of the region, as smooth as the round has them.
     rows: Vec<Vec<f32>>,
@@ -207,27 +214,32 @@ impl<'a> Rounds<'a> {
         let vox = transposed(&grid.ras_from_vox.rotation());
         let gradient = |v: usize| {
             let length = (table.b_s_per_mm2[v] / 1000.0).sqrt();
-            turned(&vox, table.dirs_ras[v]).map(|g| g * length)
+            (!table.is_b0(v)).then(|| turned(&vox, table.dirs_ras[v]).map(|g| g * length))
         };
         let place = |v: usize| {
             let eddy = if table.is_b0(v) { Eddy::None } else { options.eddy };
             Place::still(options.axis, eddy)
         };
-        let fit = |v: usize| Fit { place: place(v), scale: 1.0, variances: Vec::new() };
         let n = series.n_volumes;
+        // g √b along voxel axes, in units of the square root of 1000 s/mm².
+        let gradients = (0..n).map(gradient).collect();
+        let shells = table.shells();
+        let first = shells[0].volumes[0];
+        let shells = shells.into_iter().map(|shell| shell.volumes).collect();
+        let prior = Prior::new(first, gradients, shells, options.eddy.terms());
         Self {
             options,
             workers,
             table,
             q: QSpace::new(table),
-            gradients: (0..n).map(gradient).collect(),
+            prior,
             lattice,
             crop,
             full: grid.dims,
             ras: grid.ras_from_vox.rotation(),
             volumes: (0..n).map(rows).collect(),
             region: Region::around(&mask),
-            fits: (0..n).map(fit).collect(),
+            places: (0..n).map(place).collect(),
             outliers: Vec::new(),
             rows: Vec::new(),
             eddy_shift_mm: vec![0.0; n],

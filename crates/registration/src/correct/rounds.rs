@@ -1,16 +1,17 @@
-//! One round: predict each volume, lay it on its prediction, find dropped slices, follow the gradients.
+//! One round: predict each volume, lay all on their predictions together, find dropped slices.
 
+use fimbria_compute::dense::vec3::norm;
 use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::{Affine, Grid, Image, Mask};
 use rayon::prelude::*;
 
-use super::{COVARIANCE_VOXELS, EARLY_VOXELS, Rounds};
+use super::{CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, LEAST_APART_MM, MEANS_ALIGNED, Rounds};
 use crate::align::{AlignOptions, align};
-use crate::eddy_model::ShellFields;
-use crate::outliers::{SliceSums, outliers};
+use crate::joint::{Joint, Signals, Solved};
+use crate::outliers::{SliceSums, outliers, touches};
 use crate::place::{Eddy, Place};
 use crate::predict::Predictor;
-use crate::register::{lay_on, touches};
+use crate::prior::{EDDY, TURN_MM};
 use crate::resample::resampled;
 use crate::smooth::smooth;
 use crate::spline::Spline;
@@ -26,7 +27,7 @@ impl Rounds<'_> {
 
     /// A volume at the voxels of the region, where the head is by its place.
     pub(super) fn row(&self, volume: usize, spline: &Spline) -> Vec<f32> {
-        let place = &self.fits[volume].place;
+        let place = &self.places[volume];
         let sample = |&v: &u32| {
             let (at, jacobian) = place.apply(self.lattice.place(v as usize));
             spline.at(self.lattice.vox(at)).map_or(0.0, |value| value * jacobian as f32)
@@ -49,7 +50,7 @@ impl Rounds<'_> {
         let rows = (0..n).into_par_iter().map(|v| self.row(v, &self.smoothed(v, fwhm_vox)));
         self.rows = rows.collect();
         // Twice, since what replaces a slice rests on others that were replaced.
-        let mut predictor = Predictor::new(&self.q, &self.moment());
+        let mut predictor = Predictor::new(&self.q, &self.moment(|_| true));
         for _ in 0..2 {
             let volumes: Vec<usize> = (0..n)
                 .filter(|v| self.outliers.iter().any(|outlier| outlier.volume == *v))
@@ -61,36 +62,40 @@ impl Rounds<'_> {
             for (v, row) in replaced.collect::<Vec<_>>() {
                 self.rows[v] = row;
             }
-            predictor = Predictor::new(&self.q, &self.moment());
+            predictor = Predictor::new(&self.q, &self.moment(|_| true));
         }
         predictor
     }
 
     pub(super) fn replaced(&self, volume: usize, predictor: &Predictor) -> Vec<f32> {
         let dropped = self.dropped(volume);
-        let fit = &self.fits[volume];
+        let place = &self.places[volume];
         let mut row = self.rows[volume].clone();
         let predicted = predictor.predict(volume, &self.rows);
         for ((value, predicted), &v) in row.iter_mut().zip(predicted).zip(&self.region.voxels) {
-            let at = self.lattice.vox(fit.place.apply(self.lattice.place(v as usize)).0);
+            let at = self.lattice.vox(place.apply(self.lattice.place(v as usize)).0);
             if touches(&dropped, at[2]) {
-                *value = predicted * fit.scale as f32;
+                *value = predicted;
             }
         }
         row
     }
 
-    /// Sums over voxels of products of volumes.
-    pub(super) fn moment(&self) -> Vec<f64> {
+    /// Sums over these voxels of the region of products of volumes.
+    fn moment(&self, is_in: impl Fn(usize) -> bool) -> Vec<f64> {
         let n = self.rows.len();
-        let every = self.region.inner.len().div_ceil(COVARIANCE_VOXELS).max(1);
+        let own: Vec<usize> = self
+            .region
+            .inner
+            .iter()
+            .map(|voxel| voxel.at as usize)
+            .filter(|at| is_in(*at))
+            .collect();
+        let every = own.len().div_ceil(COVARIANCE_VOXELS).max(1);
         let picked: Vec<Vec<f64>> = self
             .rows
             .par_iter()
-            .map(|row| {
-                let inner = self.region.inner.iter().step_by(every);
-                inner.map(|voxel| f64::from(row[voxel.at as usize])).collect()
-            })
+            .map(|row| own.iter().step_by(every).map(|at| f64::from(row[*at])).collect())
             .collect();
         let product = |i: usize, j: usize| -> f64 {
             picked[i].iter().zip(&picked[j]).map(|(a, b)| a * b).sum()
@@ -106,33 +111,101 @@ impl Rounds<'_> {
         progress: &dyn Progress,
     ) -> Result<(), Interrupted> {
         let fwhm = self.options.fwhm_vox[round];
-        let is_early = round + 2 < self.options.fwhm_vox.len();
-        let inner = self.region.inner.len();
-        let every = if is_early { inner.div_ceil(EARLY_VOXELS).max(1) } else { 1 };
         let predictor = self.predicted(fwhm);
         if round == 0 {
             self.before = self.left(&predictor);
         }
+        let n = self.volumes.len();
         let this = &*self;
-        let fits = (0..this.volumes.len()).into_par_iter().map(|v| {
+        let predictions = (0..n).into_par_iter().map(|v| {
             progress.check()?;
-            let mut fit = this.fits[v].clone();
-            if this.q.is_predictable(v) {
-                let prediction = predictor.predict(v, &this.rows);
-                let spline = this.smoothed(v, fwhm);
-                let dropped = this.dropped(v);
-                let (lattice, region) = (&this.lattice, &this.region);
-                fit = lay_on(&spline, &prediction, lattice, region, &fit.place, &dropped, every);
-            }
             progress.advance(1);
-            Ok(fit)
+            Ok(predictor.predict(v, &this.rows))
         });
-        self.fits = fits.collect::<Result<_, Interrupted>>()?;
+        let predictions = predictions.collect::<Result<Vec<_>, Interrupted>>()?;
+        let number = if round == 0 { 1 } else { CLASSES };
+        let classes = this.classes(&predictions, number);
+        let moments = (0..number).into_par_iter().map(|class| {
+            let moment = this.moment(|at| usize::from(classes[at]) == class);
+            Predictor::new(&this.q, &moment).precision()
+        });
+        let sigma = fwhm / (8.0 * std::f64::consts::LN_2).sqrt();
+        let signals = Signals {
+            rows: &this.rows,
+            predictions: &predictions,
+            classes: &classes,
+            precisions: moments.collect(),
+            shared: (1.0 + 4.0 * std::f64::consts::PI * sigma * sigma).powf(1.5),
+        };
+        let every = this.region.inner.len().div_ceil(COMPARED_VOXELS).max(1);
+        let prior = &this.prior;
+        let joint = Joint::new(&signals, &this.places, &this.lattice, &this.region, every, prior);
+        progress.check()?;
+        let Solved { steps, variances } = joint.solve(&this.parameters());
+        self.step(&steps);
+        self.prior.learn(&self.parameters(), &variances, round > MEANS_ALIGNED);
         if round > 0 {
             self.find_outliers(&predictor);
         }
-        self.follow_gradients();
         Ok(())
+    }
+
+    /// Parameters of all volumes as the prior has them.
+    fn parameters(&self) -> Vec<f64> {
+        let axis = self.options.axis;
+        let of = |(place, eddy): (&Place, &f64)| {
+            let mut shift = place.shift_mm;
+            shift[axis] -= eddy;
+            let mut all: Vec<f64> = place.turn_vector().map(|w| w * TURN_MM).to_vec();
+            all.extend(shift);
+            if self.prior.has_field() {
+                all.push(*eddy);
+                all.extend(&place.eddy);
+                all.resize(self.prior.width(), 0.0);
+            }
+            all
+        };
+        self.places.iter().zip(&self.eddy_shift_mm).flat_map(of).collect()
+    }
+
+    /// Moves all volumes.
+    fn step(&mut self, steps: &[f64]) {
+        let axis = self.options.axis;
+        let rows = steps.chunks_exact(self.prior.width());
+        for ((place, eddy), step) in self.places.iter_mut().zip(&mut self.eddy_shift_mm).zip(rows) {
+            let turn = [0, 1, 2].map(|a| step[a] / TURN_MM);
+            place.step(turn, [step[3], step[4], step[5]]);
+            if step.len() > EDDY {
+                place.shift_mm[axis] += step[EDDY];
+                *eddy += step[EDDY];
+                place.eddy.iter_mut().zip(&step[EDDY + 1..]).for_each(|(a, d)| *a += d);
+            }
+        }
+    }
+
+    /// Voxels by how much their signal varies with the direction, from least to most: a volume that moved shows
+    /// where it does not.
+    fn classes(&self, predictions: &[Vec<f32>], number: usize) -> Vec<u8> {
+        let length = self.region.voxels.len();
+        let mut variance = vec![0.0f32; length];
+        for shell in self.table.shells().iter().filter(|s| !self.q.is_b0[s.volumes[0]]) {
+            let part = 1.0 / shell.volumes.len() as f32;
+            let mut sums = vec![[0.0f32; 2]; length];
+            for &v in &shell.volumes {
+                for (sum, &value) in sums.iter_mut().zip(&predictions[v]) {
+                    sum[0] += part * value;
+                    sum[1] += part * value * value;
+                }
+            }
+            variance.iter_mut().zip(&sums).for_each(|(out, [a, b])| *out += (b - a * a).max(0.0));
+        }
+        let mut sorted: Vec<f32> =
+            self.region.inner.iter().map(|voxel| variance[voxel.at as usize]).collect();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let limits: Vec<f32> = (1..number)
+            .map(|k| sorted[(k * sorted.len() / number).min(sorted.len() - 1)])
+            .collect();
+        variance.iter().map(|v| limits.iter().filter(|limit| *v > **limit).count() as u8).collect()
     }
 
     fn find_outliers(&mut self, predictor: &Predictor) {
@@ -153,56 +226,23 @@ impl Rounds<'_> {
 
     fn slice_sums(&self, volume: usize, predictor: &Predictor) -> SliceSums {
         let mut sums = SliceSums::new(self.lattice.dims[2]);
-        let fit = &self.fits[volume];
+        let place = &self.places[volume];
         let spline = self.smoothed(volume, 0.0);
         let prediction = predictor.predict(volume, &self.rows);
         for voxel in &self.region.inner {
-            let place = self.lattice.place(self.region.voxels[voxel.at as usize] as usize);
-            let (at, jacobian) = fit.place.apply(place);
+            let head = self.lattice.place(self.region.voxels[voxel.at as usize] as usize);
+            let (at, jacobian) = place.apply(head);
             let at = self.lattice.vox(at);
             if let Some(value) = spline.at(at) {
                 // Half a voxel below the first slice at most.
                 let slice = at[2].round().max(0.0) as usize;
-                let expected = fit.scale * f64::from(prediction[voxel.at as usize]);
+                let expected = f64::from(prediction[voxel.at as usize]);
                 sums.residual[slice] += f64::from(value) * jacobian - expected;
                 sums.predicted[slice] += expected;
                 sums.voxels[slice] += 1;
             }
         }
         sums
-    }
-
-    /// Fields of each shell as functions of its gradients, and how much of the shift is one.
-    fn follow_gradients(&mut self) {
-        for shell in self.table.shells() {
-            let volumes = shell.volumes;
-            if self.table.is_b0(volumes[0]) || self.options.eddy == Eddy::None {
-                continue;
-            }
-            let gradients: Vec<[f64; 3]> = volumes.iter().map(|&v| self.gradients[v]).collect();
-            let axis = self.options.axis;
-            let shifts: Vec<[f64; 1]> =
-                volumes.iter().map(|&v| [self.fits[v].place.shift_mm[axis]]).collect();
-            let shifts: Vec<&[f64]> = shifts.iter().map(|s| &s[..]).collect();
-            if let Some(shift) = ShellFields::new(&gradients, &shifts) {
-                for (&v, gradient) in volumes.iter().zip(&gradients) {
-                    self.eddy_shift_mm[v] = shift.follows(0, *gradient);
-                }
-            }
-            let mut fields: Vec<Vec<f64>> =
-                volumes.iter().map(|&v| self.fits[v].place.eddy.clone()).collect();
-            let slices: Vec<&[f64]> = fields.iter().map(Vec::as_slice).collect();
-            let Some(model) = ShellFields::new(&gradients, &slices) else { continue };
-            let variances: Vec<&[f64]> =
-                volumes.iter().map(|&v| self.fits[v].variances.as_slice()).collect();
-            let mut each: Vec<&mut Vec<f64>> = fields.iter_mut().collect();
-            if variances.iter().all(|v| !v.is_empty()) {
-                model.shrink(&gradients, &mut each, &variances);
-            }
-            for (&v, field) in volumes.iter().zip(fields) {
-                self.fits[v].place.eddy = field;
-            }
-        }
     }
 
     /// What is the same in all volumes of a shell no prediction sees: lays the first volume on the frame of the
@@ -214,9 +254,9 @@ impl Rounds<'_> {
     ) -> Result<(), Interrupted> {
         let shells = self.table.shells();
         let first = shells[0].volumes[0];
-        let undone = self.fits[first].place.undone();
-        shells[0].volumes.iter().for_each(|&v| self.fits[v].place.after(&undone));
-        if round + 1 != self.options.fwhm_vox.len() && round != 1 {
+        let undone = self.places[first].undone();
+        self.places.iter_mut().for_each(|place| place.after(&undone));
+        if round != MEANS_ALIGNED {
             return Ok(());
         }
         let workers = self.workers;
@@ -232,7 +272,12 @@ impl Rounds<'_> {
             let mut common = Place::still(self.options.axis, Eddy::None);
             common.turn = transform.linear();
             common.shift_mm = transform.0.map(|row| row[3]);
-            shell.volumes.iter().for_each(|&v| self.fits[v].place.after(&common));
+            let turned = common.turn_vector().map(|w| w * TURN_MM);
+            let moved = norm(turned).max(norm(common.shift_mm));
+            if moved < LEAST_APART_MM {
+                continue;
+            }
+            shell.volumes.iter().for_each(|&v| self.places[v].after(&common));
             below = workers.install(|| self.mean(&shell.volumes, fwhm));
         }
         Ok(())
@@ -248,7 +293,7 @@ impl Rounds<'_> {
         let mut one = vec![0.0; grid.len()];
         for &v in volumes {
             let spline = self.smoothed(v, fwhm_vox);
-            resampled(&spline, &self.lattice, &self.fits[v].place, 0.0, &mut one);
+            resampled(&spline, &self.lattice, &self.places[v], 0.0, &mut one);
             mean.data.iter_mut().zip(&one).for_each(|(sum, x)| *sum += x / volumes.len() as f32);
         }
         mean

@@ -1,0 +1,240 @@
+//! What is known of the parameters of a series before its signals are looked at.
+//!
+//! Heads move little from one volume to the next, and now and then at once: changes are of Student's distribution,
+//! whose width is learnt from the series (expectation and maximisation). Fields of eddy currents are linear in g √b but
+//! for a small part of each volume, whose width is learnt, too.
+
+use fimbria_compute::dense::lu;
+
+/// Parameters of a volume: turn and shift of its head, and from here on its field: a constant and the polynomials.
+pub(crate) const EDDY: usize = 6;
+/// Turns are in mm at this distance from the middle.
+pub(crate) const TURN_MM: f64 = 50.0;
+
+/// Degrees of freedom of the distribution of changes.
+const FREEDOM: f64 = 2.0;
+/// No width is below this, mm.
+const LEAST: f64 = 2e-3;
+/// Widths before anything is learnt.
+const FIRST: f64 = 1.0;
+/// Of what fields have of a gradient of 1000 s/mm², mm.
+const FIELD: f64 = 5.0;
+
+/// The prior, as precise as was learnt.
+pub(crate) struct Prior {
+    width: usize,
+    first: usize,
+    /// Of each weighted volume, g √b.
+    gradients: Vec<Option<[f64; 3]>>,
+    /// Volumes of each shell.
+    shells: Vec<Vec<usize>>,
+    /// Gᵀ G, inverted.
+    normal: Option<Vec<f64>>,
+    /// Widths of changes of turns and shifts.
+    changes: [f64; 2],
+    /// What each change from the volume before counts; large ones count less.
+    weights: Vec<f64>,
+    /// Of each coefficient of the field, what the gradients leave.
+    fields: Vec<f64>,
+}
+
+impl Prior {
+    /// `first` is the volume that does not move; `terms` the polynomials of the field, and none for no field at all.
+    pub(crate) fn new(
+        first: usize,
+        gradients: Vec<Option<[f64; 3]>>,
+        shells: Vec<Vec<usize>>,
+        terms: usize,
+    ) -> Self {
+        let n_fields = if terms == 0 { 0 } else { terms + 1 };
+        let mut normal = vec![0.0; 9];
+        for g in gradients.iter().flatten() {
+            (0..9).for_each(|i| normal[i] += g[i / 3] * g[i % 3]);
+        }
+        // Directions in a plane say nothing across it.
+        let least = 1e-9 * (normal[0] + normal[4] + normal[8]);
+        (0..3).for_each(|i| normal[4 * i] += least);
+        Self {
+            width: EDDY + n_fields,
+            first,
+            shells,
+            normal: lu::inverse(&normal, 3),
+            changes: [FIRST; 2],
+            weights: vec![1.0; gradients.len()],
+            fields: vec![FIRST; n_fields],
+            gradients,
+        }
+    }
+
+    /// Parameters of a volume.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn has_field(&self) -> bool {
+        self.width > EDDY
+    }
+
+    /// Whether a parameter of a volume is looked for.
+    pub(crate) fn is_free(&self, volume: usize, parameter: usize) -> bool {
+        if parameter < EDDY { volume != self.first } else { self.gradients[volume].is_some() }
+    }
+
+    /// Coefficient `k` of all volumes as a function of their gradients, at each gradient.
+    fn followed(&self, of: &[f64], k: usize) -> Vec<f64> {
+        let mut sums = [0.0; 3];
+        for (g, row) in self.gradients.iter().zip(of.chunks_exact(self.width)) {
+            let Some(g) = g else { continue };
+            (0..3).for_each(|i| sums[i] += g[i] * row[k]);
+        }
+        let model: [f64; 3] = match &self.normal {
+            Some(inverse) => {
+                std::array::from_fn(|i| (0..3).map(|j| inverse[3 * i + j] * sums[j]).sum())
+            }
+            None => [0.0; 3],
+        };
+        let at = |g: &Option<[f64; 3]>| g.map_or(0.0, |g| (0..3).map(|i| g[i] * model[i]).sum());
+        self.gradients.iter().map(at).collect()
+    }
+
+    /// Takes the mean over each shell off turns and shifts. Signals do not change where all of a shell moves, but for
+    /// what the edge of a mask makes of it, which must not count against the little that is known before.
+    pub(crate) fn without_means(&self, of: &mut [f64]) {
+        for shell in &self.shells {
+            for k in 0..EDDY {
+                let sum: f64 = shell.iter().map(|v| of[v * self.width + k]).sum();
+                let mean = sum / shell.len() as f64;
+                shell.iter().for_each(|v| of[v * self.width + k] -= mean);
+            }
+        }
+    }
+
+    /// Λ θ.
+    pub(crate) fn apply(&self, theta: &[f64]) -> Vec<f64> {
+        let (n, p) = (self.gradients.len(), self.width);
+        let mut out = vec![0.0; n * p];
+        for v in 1..n {
+            for k in 0..EDDY {
+                let by = self.weights[v] / self.changes[k / 3].powi(2);
+                let change = by * (theta[v * p + k] - theta[(v - 1) * p + k]);
+                out[v * p + k] += change;
+                out[(v - 1) * p + k] -= change;
+            }
+        }
+        for (k, width) in self.fields.iter().enumerate().map(|(k, width)| (EDDY + k, width)) {
+            let followed = self.followed(theta, k);
+            for v in (0..n).filter(|v| self.gradients[*v].is_some()) {
+                let own = theta[v * p + k] - followed[v];
+                out[v * p + k] = own / width.powi(2) + followed[v] / (FIELD * FIELD);
+            }
+            // The mean over each shell of what does not follow the gradients.
+            let mut means = vec![0.0; n * p];
+            for shell in self.shells.iter().filter(|shell| self.gradients[shell[0]].is_some()) {
+                let sum: f64 = shell.iter().map(|v| theta[v * p + k] - followed[*v]).sum();
+                let by = sum / shell.len() as f64 / (LEAST * LEAST);
+                shell.iter().for_each(|v| means[v * p + k] = by);
+            }
+            let along = self.followed(&means, k);
+            (0..n).for_each(|v| out[v * p + k] += means[v * p + k] - along[v]);
+        }
+        out
+    }
+
+    /// The diagonal of Λ at a volume, nearly.
+    pub(crate) fn diagonal(&self, volume: usize) -> Vec<f64> {
+        let mut out = vec![0.0; self.width];
+        let after = self.weights.get(volume + 1).copied().unwrap_or(0.0);
+        let before = if volume > 0 { self.weights[volume] } else { 0.0 };
+        (0..EDDY).for_each(|k| out[k] = (before + after) / self.changes[k / 3].powi(2));
+        (0..self.fields.len()).for_each(|k| out[EDDY + k] = self.fields[k].powi(-2));
+        out
+    }
+
+    /// Learns widths from parameters and their variances, n x p; whether some changes may be far larger than others.
+    pub(crate) fn learn(&mut self, theta: &[f64], variances: &[f64], is_robust: bool) {
+        let (n, p) = (self.gradients.len(), self.width);
+        // What is expected of a square whose estimate is drawn towards 0.
+        let expected = |square: f64, noise: f64, width: f64, parts: f64| {
+            let known = width * width;
+            let left = if noise.is_finite() { noise * known / (noise + known) } else { known };
+            square + parts * left
+        };
+        let mut sums = [0.0; 2];
+        for v in 1..n {
+            let squares: [f64; 2] = [0, 1].map(|part| {
+                let of = |k: usize| {
+                    let noise = variances[v * p + k] + variances[(v - 1) * p + k];
+                    let change = theta[v * p + k] - theta[(v - 1) * p + k];
+                    expected(change * change, noise, self.changes[part], 1.0)
+                };
+                (3 * part..3 * part + 3).map(of).sum()
+            });
+            let size: f64 = (0..2).map(|i| squares[i] / self.changes[i].powi(2)).sum();
+            self.weights[v] = if is_robust { (FREEDOM + 6.0) / (FREEDOM + size) } else { 1.0 };
+            (0..2).for_each(|i| sums[i] += self.weights[v] * squares[i]);
+        }
+        let changes = (n as f64 - 1.0).max(1.0);
+        (0..2).for_each(|i| self.changes[i] = (sums[i] / (3.0 * changes)).sqrt().max(LEAST));
+        let weighted: Vec<usize> = (0..n).filter(|v| self.gradients[*v].is_some()).collect();
+        for k in 0..self.fields.len() {
+            let followed = self.followed(theta, EDDY + k);
+            let own = weighted.iter().map(|&v| {
+                let at = v * p + EDDY + k;
+                let own = theta[at] - followed[v];
+                expected(own * own, variances[at], self.fields[k], 1.0)
+            });
+            let sum: f64 = own.sum();
+            let count = weighted.len() as f64;
+            self.fields[k] = (sum / count.max(1.0)).sqrt().max(LEAST);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prior(n: usize) -> Prior {
+        let gradient = |v: usize| {
+            let t = v as f64;
+            (v % 5 > 0).then(|| [t.sin(), (1.7 * t).cos(), (0.3 * t).sin()])
+        };
+        let (weighted, b0s) = (0..n).partition(|v| v % 5 > 0);
+        Prior::new(0, (0..n).map(gradient).collect(), vec![b0s, weighted], 3)
+    }
+
+    #[test]
+    fn one_jump_does_not_widen_what_is_expected_of_other_changes() {
+        let (n, mut prior) = (20, prior(20));
+        let p = prior.width();
+        let mut theta = vec![0.0; n * p];
+        for v in 0..n {
+            let at = if v < 9 { 0.0 } else { 5.0 };
+            theta[v * p + 3] = at + 0.01 * (v as f64).sin();
+        }
+        let variances = vec![1e-6; n * p];
+        for _ in 0..30 {
+            prior.learn(&theta, &variances, true);
+        }
+        assert!(prior.weights[9] < 1e-3 && prior.weights[5] > 0.1, "{:?}", prior.weights);
+        assert!(prior.changes.iter().all(|width| *width < 0.1), "{:?}", prior.changes);
+    }
+
+    #[test]
+    fn a_field_that_follows_the_gradients_costs_less_than_one_that_does_not() {
+        let (n, prior) = (20, prior(20));
+        let p = prior.width();
+        let cost = |field: &dyn Fn(usize, [f64; 3]) -> f64| -> f64 {
+            let mut theta = vec![0.0; n * p];
+            for v in 0..n {
+                let gradient = prior.gradients[v];
+                theta[v * p + EDDY + 1] = gradient.map_or(0.0, |g| field(v, g));
+            }
+            prior.apply(&theta).iter().zip(&theta).map(|(a, b)| a * b).sum()
+        };
+        let follows = cost(&|_, g| g[0] - 0.5 * g[2]);
+        let does_not = cost(&|v, _| if v % 2 == 0 { 1.0 } else { -1.0 });
+        let common = cost(&|_, _| 1.0);
+        assert!(follows < 0.2 * does_not && does_not < common, "{follows} {does_not} {common}");
+    }
+}
