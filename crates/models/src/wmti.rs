@@ -45,7 +45,7 @@ fn own_maps() -> Vec<MapSpec> {
         diffusivity("ADE", "axial diffusivity outside axons, mm²/s"),
         diffusivity("RDE", "radial diffusivity outside axons, mm²/s"),
         MapSpec::scalar("tortuosity", "", "ADE / RDE").within(Window::Fixed([1.0, 5.0])),
-        diffusivity("trace", "trace of the diffusion tensor, mm²/s"),
+        diffusivity("trace", "sum of the three diffusivities of the tissue, mm²/s"),
         share(
             "aligned",
             "1 where the tensor is that of one bundle (linearity 0.4 and more, planarity at most 0.2, \

@@ -197,9 +197,9 @@ mod tests {
     fn prior(n: usize) -> Prior {
         let gradient = |v: usize| {
             let t = v as f64;
-            (v % 5 > 0).then(|| [t.sin(), (1.7 * t).cos(), (0.3 * t).sin()])
+            (!v.is_multiple_of(5)).then(|| [t.sin(), (1.7 * t).cos(), (0.3 * t).sin()])
         };
-        let (weighted, b0s) = (0..n).partition(|v| v % 5 > 0);
+        let (weighted, b0s) = (0..n).partition(|v: &usize| !v.is_multiple_of(5));
         Prior::new(0, (0..n).map(gradient).collect(), vec![b0s, weighted], 3)
     }
 

@@ -139,8 +139,8 @@ Configuration:
     [connectome]               # of the streamlines, between labels, by the weights of sift2 where
     labels = \"labels.nii.gz\"  # there are such: the options of `fimbria connectome`
     map = [\"T1=t1.nii.gz\"]
-    [regions]                  # all maps of the run over the regions of a segmentation: labels, lut,
-    labels = \"dseg.nii.gz\"    # and further maps
+    [regions]                  # all maps of the run over the regions of a segmentation: labels,
+    labels = \"dseg.nii.gz\"    # lut, and further maps
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]

@@ -96,8 +96,8 @@ fn with_crossing() -> Folder {
     let folder = Folder::new();
     folder.done("phantom crossing --size 14,16,10 --voxel 11 --b0s 2 --shells 2000:30 -o p");
     let tissues = five_tissues(folder.image("p/mask.nii.gz").grid);
-    let options = fimbria_image::WriteOptions::default();
-    fimbria_image::write_image(folder.join("5tt.nii.gz"), &tissues, &options).unwrap();
+    let options = WriteOptions::default();
+    write_image(folder.join("5tt.nii.gz"), &tissues, &options).unwrap();
     folder
 }
 
@@ -126,7 +126,7 @@ fn a_run_tracks_densities_as_the_command_does() {
             peaks
         });
         let path = folder.join("seeds.nii.gz");
-        fimbria_image::write_image(path, seeds, &fimbria_image::WriteOptions::default()).unwrap();
+        write_image(path, seeds, &WriteOptions::default()).unwrap();
         let track = "track out/fod/fod.nii.gz --mask out/fod/status.nii.gz --seeds seeds.nii.gz";
         folder.done(&format!("{track} --tracks tck --device cpu {options} -o track -f"));
         let lines = |at: &str| fs::read(folder.join(at)).unwrap();

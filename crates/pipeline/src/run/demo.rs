@@ -16,7 +16,7 @@ use crate::stages::report::Report;
 use crate::{MapFormat, Stage};
 
 /// What the demo makes besides fits.
-const MADE: &[&str] = &["peaks", "sticks", "track", "life", "field", "qsm"];
+const MADE: &[&str] = &["peaks", "sticks", "track", "life", "field", "guide", "qsm"];
 
 /// Where it is not as usual. Half as many jumps as by default: the demo is to be short. LiFE has a fibre as
 /// white matter of the head has it where nothing crosses, and ends as near the optimum as pictures show.

@@ -118,7 +118,7 @@ mod tests {
         let config = RunConfig::default().with_settings(&settings).unwrap();
         let [_, scans] = methods::beside_fits();
         let mut stages = Vec::new();
-        let is_made = |name: &str, _: &InRun| name == "field" || name == "qsm";
+        let is_made = |name: &str, _: &InRun| ["field", "guide", "qsm"].contains(&name);
         config.add_methods(&scans, is_made, &mut stages, Path::new(""), "").unwrap();
         stages[2].parameters()["qsm"].clone()
     }

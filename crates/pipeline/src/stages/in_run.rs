@@ -15,8 +15,8 @@ pub(crate) struct InRun {
     pub(crate) when: When,
     /// Names of what is made with it.
     pub(crate) needs: &'static [&'static str],
-    /// Its folder.
-    pub(crate) writes: Written,
+    /// Its folder, where it has one.
+    pub(crate) writes: Option<Written>,
     /// Its stages, in order.
     pub(crate) stages: fn(&RunContext<'_>) -> Stages,
 }

@@ -6,7 +6,7 @@ use super::fits::FITS;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
-use super::{accuracy, connectome, field, life, peaks, qsm, regions, sift2, sticks, track};
+use super::{accuracy, connectome, field, guide, life, peaks, qsm, regions, sift2, sticks, track};
 use crate::Written;
 
 /// In the order of a run.
@@ -32,6 +32,7 @@ const FIBRES: &[&Method] = &[
 const AFTER_FITS: &[&Method] = &[
     &Method { table: Some(OptionTable::of::<PhaseFiles>()), ..Method::named("gre") },
     &field::METHOD,
+    &guide::METHOD,
     &qsm::METHOD,
     &regions::METHOD,
     &accuracy::METHOD,
@@ -62,7 +63,7 @@ pub(crate) fn beside_fits() -> [Vec<(&'static str, &'static InRun)>; 2] {
 
 /// The folders of what a run makes besides fits, in its order.
 pub fn folders_beside_fits() -> impl Iterator<Item = Written> {
-    beside_fits().into_iter().flatten().map(|(_, method)| method.writes)
+    beside_fits().into_iter().flatten().filter_map(|(_, method)| method.writes)
 }
 
 /// What a page of a run shows besides fits: before them, and after.

@@ -37,11 +37,13 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Table("connectome"),
         needs: &[],
-        writes: Written::folder(
-            "connectome/",
-            "between which labels they run, as `fimbria connectome` writes it",
-        )
-        .only("with a table [connectome]"),
+        writes: Some(
+            Written::folder(
+                "connectome/",
+                "between which labels they run, as `fimbria connectome` writes it",
+            )
+            .only("with a table [connectome]"),
+        ),
         stages,
     }),
     table: Some(OptionTable::of::<ConnectomeOptions>()),

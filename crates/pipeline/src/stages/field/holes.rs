@@ -2,7 +2,7 @@
 
 use fimbria_image::{Mask, counted};
 
-use crate::stages::load_local_field::reached_from_edge;
+use crate::stages::outside::reached_from_edge;
 use crate::{Logbook, Page};
 
 /// Counts the voxels that `mask` encloses without having them.

@@ -17,8 +17,9 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Table("gre"),
         needs: &[],
-        writes: Written::folder("field/", "as `fimbria field` writes it")
-            .only("with a table [gre]"),
+        writes: Some(
+            Written::folder("field/", "as `fimbria field` writes it").only("with a table [gre]"),
+        ),
         stages,
     }),
     table: Some(OptionTable::of::<FieldParameters>()),

@@ -34,7 +34,7 @@ pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
 pub use self::options::{FieldParameters, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
 use crate::options::Resolved;
-use crate::stages::load_local_field::root_mean_square;
+use crate::stages::magnitude::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
     Carried, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product, Products,

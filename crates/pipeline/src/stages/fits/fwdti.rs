@@ -82,9 +82,9 @@ static TEXT: MethodText = MethodText {
     sentence: "Fit the tensor of tissue beside free water: FWF, and FA, MD, V1 of what is left",
     method: "\
 Model:
-  S = S0 ((1 - f) exp(-b gᵀDg) + f exp(-b d)) with d = 3e-3 mm²/s, that of water at body temperature:
-  the fraction of free water, f (FWF), and the tensor of the tissue, fitted to all volumes at once
-  by non-linear least squares. D is positive definite and f within 0 and 1 whatever the samples
+  S = S0 ((1 - f) exp(-b gᵀDg) + f exp(-b d)) with d = 3e-3 mm²/s, that of water at 37 °C: the
+  fraction of free water, f (FWF), and the tensor of the tissue, fitted to all volumes at once by
+  non-linear least squares. D is positive definite and f within 0 and 1 whatever the samples
   are. Needed are 3 different b, 0 may be one, along directions all over space, and 10 volumes: of
   a single shell free water and fast tissue are the same, and it is refused.
 

@@ -196,18 +196,18 @@ Model:
 
 Regularisation:
   --laplacian weighs the norm of the signal's Laplacian, q in 1/mm, against the squared residuals of
-  the signals over their mean without weighting; 0.2 is what most pipelines take, gcv finds the weight in
-  each voxel by generalised cross-validation. --positive solves for the coefficients whose propagator
-  is nowhere negative on a grid of 1,055 points.
+  the signals over their mean without weighting; 0.2 is what most pipelines take, gcv finds the
+  weight in each voxel by generalised cross-validation. --positive solves for the coefficients whose
+  propagator is nowhere negative on a grid of 1,055 points.
 
 Indices:
-  RTOP is the propagator at 0, RTAP and RTPP those to the first axis and to the plane across it; MSD its
-  second moment, QIV one over the integral of q² E. NG is the sine of the angle between the propagator and
-  its Gaussian part, NGpar and NGperp that of the marginals along and across the first axis.",
+  RTOP is the propagator at 0, RTAP and RTPP those to the first axis and to the plane across it; MSD
+  its second moment, QIV one over the integral of q² E. NG is the sine of the angle between the
+  propagator and its Gaussian part, NGpar and NGperp that of the marginals along and across the first axis.",
     notes: "\
 Timing:
-  RTOP goes with the diffusion time to the power of -3/2, MSD with the time itself: give --big-delta and
-  --small-delta. Coefficients, NG, NGpar and NGperp do not depend on them but through the weight of
+  RTOP goes with the diffusion time to the power of -3/2, MSD with the time itself: give --big-delta
+  and --small-delta. Coefficients, NG, NGpar and NGperp do not depend on them but through the weight of
   the Laplacian.
 
 Status:
@@ -217,8 +217,8 @@ Units:
   b-values are read in s/mm²; RTOP is in 1/mm³, RTAP in 1/mm², RTPP in 1/mm, MSD in mm², QIV in mm⁵.
 
 Order and frame:
-  axes are x y z of the three axes in scanner RAS axes, mu the scale along each in mm. mapcoeffs are ordered
-  by total degree, then by that along the first axis and along the second, both descending:
+  axes are x y z of the three axes in scanner RAS axes, mu the scale along each in mm. mapcoeffs are
+  ordered by total degree, then by that along the first axis and along the second, both descending:
   000, 200 110 101 020 011 002, 400 310 ...",
     references: &[
         ("Özarslan E et al. NeuroImage 78, 16 (2013)", "the series, the indices"),

@@ -136,7 +136,8 @@ Noise:
   from air (--background), or else from the spread of the unweighted volumes.",
     notes: "\
 Status:
-  Status 2 says that a parameter rests at a bound: trans or intra at 0, long at 3.05e-3 mm²/s (fluid).
+  Status 2 says that a parameter rests at a bound: trans or intra at 0, long at 3.05e-3
+  mm²/s (fluid).
 
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s; uFA and intra have no unit.

@@ -15,7 +15,10 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Usual,
         needs: &["track"],
-        writes: Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
+        writes: Some(Written::folder(
+            "life/",
+            "what each of them explains, as `fimbria life` writes it",
+        )),
         stages,
     }),
     table: Some(OptionTable::of::<LifeParameters>()),

@@ -1,6 +1,5 @@
 //! The stage that reads what a susceptibility map is made from.
 
-mod outside;
 mod unit;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +17,6 @@ use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of, whole_length};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub(super) use self::outside::reached_from_edge;
 pub use self::unit::FieldUnit;
 pub(super) use self::unit::factor_of_relative;
 use self::unit::{Said, check_numbers};
@@ -29,6 +27,8 @@ use crate::options::{
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::local_field::LocalField;
+use crate::stages::magnitude::root_mean_square;
+use crate::stages::outside::with_field;
 use crate::stages::qsm::{QsmMethod, QsmParameters};
 use crate::stages::sidecar::said_of;
 use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
@@ -644,22 +644,10 @@ fn nearly_all_are_units(vectors: &Image, mask: &Mask) -> bool {
     all > 0 && 20 * units >= 19 * all
 }
 
-/// Over all volumes, of what is a number above 0.
-pub(super) fn root_mean_square(image: &Image) -> Vec<f32> {
-    let mut squares = vec![0.0_f32; image.grid.len()];
-    for volume in 0..image.n_volumes {
-        let strength = |m: f32| if m.is_finite() { m.max(0.0) } else { 0.0 };
-        let pairs = squares.iter_mut().zip(image.volume(volume));
-        pairs.for_each(|(square, m)| *square += strength(*m).powi(2));
-    }
-    let n = image.n_volumes.max(1) as f32;
-    squares.into_iter().map(|square| (square / n).sqrt()).collect()
-}
-
 /// The voxels to solve for: those given, or all that have a field.
 fn inside(given: Option<Mask>, field: &Image, log: &Logbook<'_>) -> Result<Mask, LocalFieldError> {
     let mask = given.unwrap_or_else(|| {
-        let mask = outside::with_field(field);
+        let mask = with_field(field);
         let (inside, left_out) = (mask.len(), field.grid.len() - mask.len());
         log.count("voxels_left_out", left_out as u64);
         log.note(&format!(

@@ -16,7 +16,10 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Usual,
         needs: &[],
-        writes: Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
+        writes: Some(Written::folder(
+            "peaks/",
+            "the fibre directions, as `fimbria peaks` writes them",
+        )),
         stages,
     }),
     table: Some(OptionTable::of::<PeaksParameters>()),

@@ -6,7 +6,6 @@ use crate::RunRecord;
 use crate::options::{Place, Resolve as _};
 use crate::stages::field::local_field;
 use crate::stages::field::scan_of;
-use crate::stages::guide::Guide;
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::{Taken, Written};
@@ -15,7 +14,9 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Table("gre"),
         needs: &[],
-        writes: Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
+        writes: Some(
+            Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
+        ),
         stages,
     }),
     table: Some(OptionTable::of::<QsmParameters>()),
@@ -44,22 +45,17 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("qsm")
 };
 
-/// From field and tensor to susceptibility.
 fn stages(run: &RunContext<'_>) -> Stages {
     let parameters: QsmParameters = run.options("qsm")?;
     parameters.check().map_err(InRunError::in_table("qsm"))?;
     let parameters = parameters.resolve(&Place::Run);
-    let (fa_threshold, weighs) = (parameters.fibre_threshold(), parameters.weighs());
     let scan = scan_of(run)?;
-    Ok(vec![
-        Box::new(Guide { fa_threshold, weighs }),
-        Box::new(MapSusceptibility {
-            parameters,
-            style: run.style,
-            dqsm_files: false,
-            compares: scan.is_none(),
-            relative: scan.is_some_and(|scan| scan.relative),
-            checkpointing: None,
-        }),
-    ])
+    Ok(vec![Box::new(MapSusceptibility {
+        parameters,
+        style: run.style,
+        dqsm_files: false,
+        compares: scan.is_none(),
+        relative: scan.is_some_and(|scan| scan.relative),
+        checkpointing: None,
+    })])
 }

@@ -19,11 +19,13 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Table("regions"),
         needs: &[],
-        writes: Written::folder(
-            "regions/",
-            "all maps over the regions of a segmentation, as `fimbria regions` writes them",
-        )
-        .only("with a table [regions]"),
+        writes: Some(
+            Written::folder(
+                "regions/",
+                "all maps over the regions of a segmentation, as `fimbria regions` writes them",
+            )
+            .only("with a table [regions]"),
+        ),
         stages,
     }),
     writes: REGIONS_WRITES,

@@ -14,11 +14,10 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Named,
         needs: &["track"],
-        writes: Written::folder(
-            "sift2/",
-            "weights of the streamlines, as `fimbria sift2` writes them",
-        )
-        .only("where asked for"),
+        writes: Some(
+            Written::folder("sift2/", "weights of the streamlines, as `fimbria sift2` writes them")
+                .only("where asked for"),
+        ),
         stages,
     }),
     table: Some(OptionTable::of::<Sift2Parameters>()),

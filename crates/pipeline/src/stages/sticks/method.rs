@@ -16,10 +16,10 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Usual,
         needs: &[],
-        writes: Written::folder(
+        writes: Some(Written::folder(
             "sticks/",
             "a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak",
-        ),
+        )),
         stages,
     }),
     table: Some(OptionTable::of::<SticksInRun>()),

@@ -20,12 +20,12 @@ pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
         when: When::Usual,
         needs: &[],
-        writes: Written::folder(
+        writes: Some(Written::folder(
             "track/",
             "tracks.trx (or .tck, .trk): streamlines of the voxels with a direction \
              (through densities 10000, of seeds drawn at random), with their data as `fimbria track` \
              writes them; visits: how many pass each voxel",
-        ),
+        )),
         stages,
     }),
     table: Some(OptionTable::of::<TrackInRun>()),

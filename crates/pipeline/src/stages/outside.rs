@@ -7,7 +7,7 @@ use fimbria_image::morphology::neighbours;
 /// All voxels but those whose field is 0 from there to the edge of the volume, as programs leave it
 /// outside of what they work on. Zeros that the field encloses are numbers like others: a sphere's
 /// field is 0 inside.
-pub(super) fn with_field(field: &Image) -> Mask {
+pub(in crate::stages) fn with_field(field: &Image) -> Mask {
     let grid = field.grid;
     let outside = reached_from_edge(&grid, |voxel| field.data[voxel] == 0.0);
     let inside = (0..grid.len()).filter(|&v| !outside[v]);
