@@ -1484,7 +1484,7 @@ class KurtosisMicrostructureModel(Model):
     tortuosity
         ADE / RDE
     trace
-        trace of the diffusion tensor, mm²/s
+        sum of the three diffusivities of the tissue, mm²/s
     aligned
         1 where the tensor is that of one bundle (linearity 0.4 and more, planarity at most 0.2,
         sphericity at most 0.35), 0 where the other maps have no such meaning
@@ -1599,13 +1599,14 @@ class MapmriModel(Model):
     S0
         signal without diffusion weighting, input units
     mapcoeffs
-        coefficients of a signal that is 1 without weighting, by total degree, then by that
-        along the first axis and the second, descending
+        plain numbers: coefficients of a signal that is 1 without weighting, by total degree,
+        then by that along the first axis and the second, descending
     mu
-        scale along each of the axes, the root of twice diffusivity times diffusion time, mm
+        scale along the axes of the tensor, the root of twice diffusivity times diffusion time,
+        mm
     axes
-        axes of the series, unit, x y z of each in the axes of gtab: those of the tensor up to b
-        2000
+        unit vectors in the axes of gtab, x y z of each: the axes of the series, of the tensor
+        up to b 2000
     residual
         root mean square of measured minus predicted signal, input units
     status

@@ -1026,11 +1026,11 @@ def regions(
         Segmentation: whole numbers, 0 is background; on any grid of the same scanner space
     output : path
         Folder (or, where the command writes one file, the file) to write
-    map : path
-        Maps to sum up, of one volume each: FA, MD, chi,
     lut : path
         Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS [default: the
         .tsv beside the segmentation, where there is one]
+    map : path
+        Maps to sum up, of one volume each: FA, MD, chi,
     force : flag
         Overwrite existing outputs
     threads : integer
@@ -1061,8 +1061,8 @@ def regions(
     """
     options = [
         Said("", labels),
-        Said("--map", map),
         Said("--lut", lut),
+        Said("--map", map),
         Said("--output", output),
         Said("--force", force),
         Said("--threads", threads),

@@ -124,22 +124,22 @@ pub fn maps(order: Order) -> Vec<MapSpec> {
             MapKind::Scalar,
             order.coefficients(),
             "",
-            "coefficients of a signal that is 1 without weighting, by total degree, then by that along the \
-             first axis and the second, descending",
+            "plain numbers: coefficients of a signal that is 1 without weighting, by total degree, then by that \
+             along the first axis and the second, descending",
         ),
         volumes(
             "mu",
             MapKind::Scalar,
             3,
             "mm",
-            "scale along each of the axes, the root of twice diffusivity times diffusion time, mm",
+            "scale along the axes of the tensor, the root of twice diffusivity times diffusion time, mm",
         ),
         volumes(
             "axes",
             MapKind::Peaks,
             9,
             "",
-            "axes of the series, unit, x y z of each in scanner RAS axes: those of the tensor up to b 2000",
+            "unit vectors in scanner RAS axes, x y z of each: the axes of the series, of the tensor up to b 2000",
         ),
         MapSpec::residual(),
         MapSpec::status(),

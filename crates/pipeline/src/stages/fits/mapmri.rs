@@ -203,12 +203,13 @@ Regularisation:
 Indices:
   RTOP is the propagator at 0, RTAP and RTPP those to the first axis and to the plane across it; MSD
   its second moment, QIV one over the integral of q² E. NG is the sine of the angle between the
-  propagator and its Gaussian part, NGpar and NGperp that of the marginals along and across the first axis.",
+  propagator and its Gaussian part, NGpar and NGperp that of the marginals along and across the
+  first axis.",
     notes: "\
 Timing:
   RTOP goes with the diffusion time to the power of -3/2, MSD with the time itself: give --big-delta
-  and --small-delta. Coefficients, NG, NGpar and NGperp do not depend on them but through the weight of
-  the Laplacian.
+  and --small-delta. Coefficients, NG, NGpar and NGperp do not depend on them but through the weight
+  of the Laplacian.
 
 Status:
   Status 2 says that the propagator rests on 0 somewhere (--positive).
