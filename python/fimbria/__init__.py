@@ -2,7 +2,7 @@
 
 >>> import fimbria
 >>> sorted(fimbria.fit_names())[:3]
-['dki', 'dki1d', 'dti']
+['dki', 'dki1d', 'dkimicro']
 """
 
 from __future__ import annotations
