@@ -97,9 +97,8 @@ impl MapStyle {
         maps: impl IntoIterator<Item = MapSpec>,
         context: &MapContext,
     ) -> Vec<(MapSpec, String)> {
-        let file = |map: &MapSpec| format!("{}.{}", self.stem(map, context), self.extension());
         let with_file = |map| {
-            let file = file(&map);
+            let file = self.file_names(&map, context).swap_remove(0);
             (map, file)
         };
         maps.into_iter().map(with_file).collect()

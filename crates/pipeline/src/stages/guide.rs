@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use super::field::Fields;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
-use super::in_run::{InRun, InRunError, When};
+use super::in_run::{InRun, When};
 use super::load_local_field::{factor_of_relative, guidance_of};
 use super::local_field::LocalField;
 use super::method::Method;
-use super::qsm::QsmParameters;
-use crate::options::{Place, Resolve as _};
+use super::qsm::parameters_of;
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 pub(super) const METHOD: Method = Method {
@@ -23,9 +22,7 @@ pub(super) const METHOD: Method = Method {
         needs: &["field"],
         writes: None,
         stages: |run| {
-            let parameters: QsmParameters = run.options("qsm")?;
-            parameters.check().map_err(InRunError::in_table("qsm"))?;
-            let parameters = parameters.resolve(&Place::Run);
+            let parameters = parameters_of(run)?;
             let (fa_threshold, weighs) = (parameters.fibre_threshold(), parameters.weighs());
             Ok(vec![Box::new(Guide { fa_threshold, weighs })])
         },

@@ -3,7 +3,7 @@
 use super::{ChiMap, section};
 use super::{MapSusceptibility, QSM_WRITES, QsmParameters};
 use crate::RunRecord;
-use crate::options::{Place, Resolve as _};
+use crate::options::{Place, Resolve as _, Resolved};
 use crate::stages::field::local_field;
 use crate::stages::field::scan_of;
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
@@ -46,9 +46,7 @@ pub(in crate::stages) const METHOD: Method = Method {
 };
 
 fn stages(run: &RunContext<'_>) -> Stages {
-    let parameters: QsmParameters = run.options("qsm")?;
-    parameters.check().map_err(InRunError::in_table("qsm"))?;
-    let parameters = parameters.resolve(&Place::Run);
+    let parameters = parameters_of(run)?;
     let scan = scan_of(run)?;
     Ok(vec![Box::new(MapSusceptibility {
         parameters,
@@ -58,4 +56,13 @@ fn stages(run: &RunContext<'_>) -> Stages {
         relative: scan.is_some_and(|scan| scan.relative),
         checkpointing: None,
     })])
+}
+
+/// The options of the map of a run, in effect.
+pub(in crate::stages) fn parameters_of(
+    run: &RunContext<'_>,
+) -> Result<Resolved<QsmParameters>, InRunError> {
+    let parameters: QsmParameters = run.options("qsm")?;
+    parameters.check().map_err(InRunError::in_table("qsm"))?;
+    Ok(parameters.resolve(&Place::Run))
 }

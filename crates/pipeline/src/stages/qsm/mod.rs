@@ -22,7 +22,7 @@ pub use self::choices::{DataTerm, QsmCompat, Start};
 pub use self::convergence::ConvergenceLog;
 pub use self::inversion::QsmMethod;
 pub use self::job::{Checkpointing, NeedsPhase};
-pub(in crate::stages) use self::method::METHOD;
+pub(in crate::stages) use self::method::{METHOD, parameters_of};
 pub use self::options::QsmParameters;
 pub use self::reference::{GivenReference, NoReference};
 pub use self::stage::MapSusceptibility;
