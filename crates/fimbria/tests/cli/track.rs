@@ -551,10 +551,8 @@ fn devices_share_the_samples_and_the_record_says_who_made_how_many() {
         let ran = crate::util::Ran::of(&command.output().unwrap());
         assert_eq!(ran.code, Some(0), "`{line}`: {}", ran.stderr);
         let (shares, cpu) = shares(&folder, "devices/run.json");
-        let even = shares.iter().sum::<u64>() / 2;
         assert_eq!((shares.len(), cpu), (2, 0));
-        // Launches are as many as keep one from waiting for the other, and each takes the next.
-        assert!(shares.iter().all(|share| share.abs_diff(even) <= even / 2), "{shares:?}");
+        assert!(shares.iter().all(|share| *share > 0), "{shares:?}");
         let [mut found, mut expected] =
             ["devices", "threads"].map(|out| crate::bids::contents(&folder.join(out)));
         for all in [&mut found, &mut expected] {

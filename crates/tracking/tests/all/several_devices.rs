@@ -140,16 +140,15 @@ fn two_devices_make_what_threads_make() {
         let warnings = Warnings::default();
         let alone = case.on(&[], Deal::default(), &warnings, |_| ());
         assert!(alone.iter().filter(|seen| seen.kept).count() > 100, "too little to see");
-        // The first time each compiles.
-        for (times, deal) in [SMALL, TINY].into_iter().enumerate() {
+        for deal in [SMALL, TINY] {
             let (seen, shares) = case.shared(&devices, deal, &warnings, |_| ());
             assert_eq!(alone, seen);
             assert_eq!(warnings.all(), Vec::<String>::new());
             let made = 2 * case.seeds.len();
             assert_eq!((shares.devices.iter().sum::<usize>(), shares.cpu), (made, 0), "{shares:?}");
-            // Each takes the next launch as soon as it is done with one: equal ones do about as much.
-            let even = shares.devices.iter().all(|share| *share > made / 4);
-            assert!(times == 0 || even, "{shares:?}");
+            // How even the shares are depends on the scheduler; that both work does not, since each
+            // is dealt its first launches before either has finished one.
+            assert!(shares.devices.iter().all(|share| *share > 0), "{shares:?}");
         }
     }
 }
