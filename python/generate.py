@@ -1,4 +1,4 @@
-"""Writes fimbria/models.py, fimbria/methods.py and fimbria/programs.py from what the program says of itself: a
+"""Writes fimbria/models.py, _maps.py, _fit.py, methods.py and programs.py from what the program says of itself: a
 class for each fit, a function for each other method, and one for each command that works on files.
 
     python generate.py path/to/fimbria
@@ -7,6 +7,7 @@ class for each fit, a function for each other method, and one for each command t
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -15,7 +16,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Names that users of DIPY know, and the shape of what such a fit gives; others are named after the fit.
+# Names that users of DIPY know, and the class of such a fit where it is written by hand.
 CLASSES = {
     "dti": ("TensorModel", "TensorFit"),
     "dki": ("KurtosisModel", "KurtosisFit"),
@@ -23,16 +24,16 @@ CLASSES = {
     "fod": ("FibreOrientationModel", "FibreOrientationFit"),
     "hot": ("HigherOrderTensorModel", "HigherOrderTensorFit"),
     "ivim": ("IvimModel", "IvimFit"),
-    "stremi": ("StretchedExponentialModel", "Fit"),
-    "dki1d": ("KurtosisPerDirectionModel", "Fit"),
-    "stremi1d": ("StretchedExponentialPerDirectionModel", "Fit"),
-    "mono": ("MonoExponentialModel", "Fit"),
-    "noddi": ("NeuriteModel", "Fit"),
-    "fwdti": ("FreeWaterTensorModel", "Fit"),
-    "smt": ("SphericalMeanModel", "Fit"),
-    "dkimicro": ("KurtosisMicrostructureModel", "Fit"),
-    "mapmri": ("MapmriModel", "Fit"),
-    "expr": ("ExpressionModel", "Fit"),
+    "stremi": ("StretchedExponentialModel", None),
+    "dki1d": ("KurtosisPerDirectionModel", None),
+    "stremi1d": ("StretchedExponentialPerDirectionModel", None),
+    "mono": ("MonoExponentialModel", None),
+    "noddi": ("NeuriteModel", None),
+    "fwdti": ("FreeWaterTensorModel", None),
+    "smt": ("SphericalMeanModel", None),
+    "dkimicro": ("KurtosisMicrostructureModel", None),
+    "mapmri": ("MapmriModel", None),
+    "expr": ("ExpressionModel", None),
 }
 # What examples of models fit: a table of two shells, and signals of it.
 OF_A_TABLE = [
@@ -143,8 +144,93 @@ from typing import Any, Literal
 
 from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._given import GradientTable, joined
+from ._maps import (
+    MAPS
+)
 from ._spheres import FibreOrientationFit, HigherOrderTensorFit
-from .fits import Fit, Model
+from .fits import Model
+'''
+MAPS_HEAD = '''"""Which maps each fit has, for type checkers. Made by generate.py from `fimbria describe`: not to be edited."""
+# pyright: reportUninitializedInstanceVariable=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from .fits import Fit
+
+Array = npt.NDArray[Any]
+'''
+FIT_HEAD = '''"""Any fit by its name. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy.typing as npt
+
+from ._given import GradientTable, Series, Voxels, joined
+from ._work import Progress
+from .fits import Fit, fit_by_name
+
+__all__ = ["FitName", "fit"]
+
+#: The names of all fits.
+FitName = Literal[NAMES]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    from ._curves import IvimFit, MeanSignalKurtosisFit
+    from ._diffusion import KurtosisFit, TensorFit
+    from ._maps import (
+        MAPS
+    )
+    from ._spheres import FibreOrientationFit, HigherOrderTensorFit
+'''
+FIT_TAIL = '''
+
+@overload
+def fit(
+    name: FitName, data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+) -> Fit: ...  # fmt: skip
+def fit(
+    name: str,
+    data: Any,
+    gtab: Any = None,
+    mask: Any = None,
+    *,
+    affine: npt.ArrayLike | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Any:
+    """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
+
+    The options are those of the command, with underscores; the table of an `Image` is taken where none
+    is given. What it takes and gives otherwise is that of the model's class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> axes = np.vstack([np.zeros((1, 3)), np.eye(3), np.sqrt(0.5) * (1 - np.eye(3))])
+    >>> table = Gradients([0, *[1000] * 6], axes, frame="voxel")
+    >>> signal = 100 * np.exp(-table.bvals * 1e-3) * np.ones((2, 2, 2, 1))
+    >>> made = fit("dti", signal, table, affine=np.diag([2, 2, 2, 1]), method="ols")
+    >>> made.md.shape, bool(np.allclose(made.md, 1e-3)), made.counts
+    ((2, 2, 2), True, {'fitted': 8})
+    """
+    machine = {"affine": affine, "threads": threads, "device": device, "progress": progress}
+    options = {name: joined(value) if name in PAIRS else value for name, value in options.items()}
+    return fit_by_name(name, data, gtab, mask, machine, options)
 '''
 
 
@@ -164,13 +250,32 @@ def fits(program: str) -> list[dict[str, Any]]:
 PARAMETERS = 'Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]]'
 
 
+def literals(option: dict[str, Any]) -> list[str]:
+    """The choices, numbers as numbers, too."""
+    names = [choice["name"] for choice in option["choices"]]
+    return [f'"{name}"' for name in names] + [name for name in names if name.isdigit()]
+
+
+# DIPY's names of methods of fits.
+METHODS_OF_DIPY = {"LS": "ols", "RT": "restore"}
+
+
+def type_of_method(option: dict[str, Any]) -> str:
+    """The choices of fit_method, with DIPY's names for them."""
+    names = [choice["name"] for choice in option["choices"]]
+    names += [name.upper() for name in names] + [name for name, ours in METHODS_OF_DIPY.items() if ours in names]
+    return "Literal[" + ", ".join(f'"{name}"' for name in dict.fromkeys(names)) + "]"
+
+
 def type_of(option: dict[str, Any]) -> str:
     if option["name"] == "param":
         return f"{PARAMETERS} | str | Sequence[str]"
     if {choice["name"] for choice in option["choices"]} == {"true", "false"}:
         return "bool"
+    if option["type"] == "text" and "," in (option["value"] or ""):
+        return "str | Sequence[float]"
     one = {
-        "choice": "Literal[" + ", ".join(f'"{c["name"]}"' for c in option["choices"]) + "]",
+        "choice": "Literal[" + ", ".join(literals(option)) + "]",
         "number": "float",
         "integer": "int",
         "flag": "bool",
@@ -200,18 +305,55 @@ def wrapped(text: str, indent: int) -> str:
 def names_of(one: dict[str, Any]) -> tuple[str, str, str]:
     """The name of a fit, of its class, and of the class of what it gives."""
     name = one["name"].removeprefix("fit ")
-    return (name, *CLASSES.get(name, (f"{name.capitalize()}Model", "Fit")))
+    title, fit = CLASSES.get(name, (f"{name.capitalize()}Model", None))
+    return name, title, fit or maps_class(one)
+
+
+def maps_class(one: dict[str, Any]) -> str:
+    """The class that declares the maps of a fit; its fit itself where none is written by hand."""
+    title, fit = CLASSES.get(one["name"].removeprefix("fit "), (None, None))
+    title = title or f"{one['name'].removeprefix('fit ').capitalize()}Model"
+    return title.replace("Model", "Maps" if fit else "Fit")
+
+
+def by_hand(folder: Path) -> dict[str, set[str]]:
+    """What classes of fits that are written by hand define, with what they inherit."""
+    own: dict[str, set[str]] = {}
+    for file in ("_diffusion.py", "_curves.py", "_spheres.py"):
+        for node in ast.parse((folder / file).read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                inherited = (own.get(base.id, set()) for base in node.bases if isinstance(base, ast.Name))
+                own[node.name] = names.union(*inherited)
+    return own
+
+
+def declared_maps(one: dict[str, Any], defined: set[str]) -> str:
+    """A class that says which maps a fit has, for type checkers."""
+    title = maps_class(one)
+    made = {"mask", "mean_b0"}  # by the command alone, where it makes a mask
+    maps = [o["file"] for o in one["outputs"] if o["volumes"] is not None and o["kind"] is not None and o["file"] not in made]
+    lines = ["", "", f"class {title}(Fit):", f'    """The maps of {one["name"]}."""', ""]
+    if "NAME" in maps:
+        # Named by the user.
+        return "\n".join([*lines, "    if TYPE_CHECKING:", "", "        def __getattr__(self, name: str) -> Array: ..."])
+    if "*_error" in maps:
+        maps = [*(name for name in maps if name != "*_error"), *(f"{name}_error" for name in maps if name != "*_error")]
+    names = [name for file in maps for name in (file, file.lower()) if name not in defined | {"status", "status_error"}]
+    return "\n".join([*lines, *(f"    {name}: Array" for name in dict.fromkeys(names))])
+
 
 
 def class_of(one: dict[str, Any]) -> str:
     name, title, fit = names_of(one)
-    own = [o for o in one["options"] if o["group"] not in OURS and o["name"] != "dwi" or o["name"] == "maps"]
+    own = options_of(one)
     needed = [o for o in own if o["required"]]
-    has_method = any(o["name"] == "method" for o in own)
-    arguments = ["self", "gtab: Any"]
+    method = next((o for o in own if o["name"] == "method"), None)
+    bmax = next((o["default"] for o in own if o["name"] == "bmax"), None)
+    arguments = ["self", "gtab: GradientTable"]
     arguments += [f"{o['name']}: {type_of(o)}" for o in needed]
-    if has_method:
-        arguments.append("fit_method: str | None = None")
+    if method:
+        arguments.append(f"fit_method: {type_of_method(method)} | None = None")
     arguments.append("*")
     kept = [o for o in own if not o["required"] and o["name"] != "method"]
     arguments += [f"{o['name']}: {type_of(o)} | None = None" for o in kept]
@@ -234,15 +376,20 @@ def class_of(one: dict[str, Any]) -> str:
     lines_, result = CLASS_EXAMPLES[name]
     doc += ["", "    Examples", "    --------", *[f"    >>> {line}" for line in lines_], f"    {result}"]
     doc.append('    """')
-    lines = ["", "", f"class {title}(Model):", *doc, "", f'    name = "{name}"', f"    _fit = {fit}", ""]
+    lines = ["", "", f"class {title}(Model[{fit}]):", *doc, "", f'    name = "{name}"', f"    _fit = {fit}"]
+    if bmax:
+        lines.append(f'    _volumes = "{bmax}"')
+    lines.append("")
     lines.append("    def __init__(")
     lines += [f"        {argument}," for argument in arguments]
     lines.append("    ) -> None:")
     lines.append("        super().__init__(")
     lines.append("            gtab,")
-    if has_method:
+    if method:
         lines.append("            method=method_of(fit_method),")
-    lines += [f"            {o['name']}={o['name']}," for o in needed + kept]
+    for o in needed + kept:
+        is_pair = type_of(o) == "str | Sequence[float]"
+        lines.append(f"            {o['name']}={'joined(' + o['name'] + ')' if is_pair else o['name']},")
     lines.append("        )")
     return "\n".join(lines)
 
@@ -268,10 +415,10 @@ AFFINE = Given(
     "None",
     "Scanner RAS mm from voxel of the array; by default that of the image or the fit, else the identity",
 )
-MASK = Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; all by default")
+MASK = Given("Voxels | None", "None", "Voxels to work on [x, y, z]; all by default")
 SERIES = {
-    "data": Given("Any", None, "Series [x, y, z, volumes], `fimbria.Image`, or image of nibabel; float32 is read where it lies"),
-    "gtab": Given("Any", "None", "Gradient table of fimbria or DIPY, or (bvals, bvecs); that of the image by default"),
+    "data": Given("Series", None, "Series [x, y, z, volumes], `fimbria.Image`, or image of nibabel; float32 is read where it lies"),
+    "gtab": Given("GradientTable | None", "None", "Gradient table of fimbria or DIPY, or (bvals, bvecs); that of the image by default"),
 }
 TRACTOGRAM = Given("Any", None, "`fimbria.Tractogram`, path, StatefulTractogram, or arrays [n, 3] in scanner RAS mm")
 REGION = (
@@ -380,7 +527,7 @@ METHODS = {
         {
             "phase": Given("Any", None, "Phase [x, y, z, echoes] in any scaling, an image of it, or its path"),
             "magnitude": Given("Any", "None", "Magnitude, likewise: weighs voxels and echoes, gives R2* and, without a mask, the mask"),
-            "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default one made of the magnitudes, as `fimbria mask` makes it"),
+            "mask": Given("Voxels | None", "None", "Voxels to work on [x, y, z]; by default one made of the magnitudes, as `fimbria mask` makes it"),
             "affine": AFFINE,
         },
         "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, the `quality` of the phase, with a magnitude `weights` of the data, "
@@ -401,7 +548,7 @@ METHODS = {
         "Susceptibility",
         {
             "field": Given("Any", None, "What `local_field` gives, or a local field [x, y, z], an image of it, or its path"),
-            "mask": Given("npt.ArrayLike | None", "None", "Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field is 0 from there to the edge of the volume"),
+            "mask": Given("Voxels | None", "None", "Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field is 0 from there to the edge of the volume"),
             "v1": Given("Any", "None", "Fibre directions [x, y, z, 3], or a fit of the tensor, whose V1 is taken with its axes: voxels with a fibre are cylinders along them"),
             "fa": Given("Any", "None", "Fractional anisotropy [x, y, z], which says where there are fibres"),
             "md": Given("Any", "None", "Mean diffusivity [x, y, z], which tells tissues apart; with v1 and method dtv"),
@@ -524,6 +671,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
+from ._given import GradientTable, Series, Voxels
 from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, StreamlineWeights, Susceptibility, Tracks
 from ._work import Progress
 '''
@@ -785,16 +933,47 @@ def program_of(one: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-METHOD_OF = '''
+METHOD_OF = f'''
 
 # DIPY's names of methods.
-_METHODS = {"LS": "ols", "OLS": "ols", "RT": "restore", "CLS": "cwls", "CWLS": "cwls"}
+_METHODS = {json.dumps(METHODS_OF_DIPY)}
 
 
 def method_of(name: str | None) -> str | None:
     """A method as fimbria names it."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError("fit_method must be a string; a table is one argument, a pair (bvals, bvecs) too")
     return None if name is None else _METHODS.get(name.upper(), name.lower())
 '''
+
+
+def options_of(one: dict[str, Any]) -> list[dict[str, Any]]:
+    """The options of a fit that are not those of all commands."""
+    return [o for o in one["options"] if o["group"] not in OURS and o["name"] != "dwi" or o["name"] == "maps"]
+
+
+def fit_module(made: list[dict[str, Any]], maps: str) -> str:
+    """The module with `fit`: an overload for each model, with its options."""
+    text = FIT_HEAD.replace("NAMES", ", ".join(f'"{names_of(one)[0]}"' for one in made)).replace("MAPS", maps.replace("\n", "\n    "))
+    overloads, pairs = "", set()
+    for one in made:
+        name, title, result = names_of(one)
+        options = title.replace("Model", "Options")
+        text += f"\n    class {options}(TypedDict, total=False):\n"
+        for o in options_of(one):
+            if not o["required"]:
+                text += f"        {o['name']}: {type_of(o)}\n"
+            pairs |= {o["name"]} if type_of(o) == "str | Sequence[float]" else set()
+        needed = "".join(f" {o['name']}: {type_of(o)}," for o in options_of(one) if o["required"])
+        overloads += f"""
+@overload
+def fit(
+    name: Literal["{name}"], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,{needed}
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+    **options: Unpack[{options}],
+) -> {result}: ...  # fmt: skip"""
+    known = ", ".join(f'"{name}"' for name in sorted(pairs))
+    return f"{text}\n# Options that are two numbers.\nPAIRS = {{{known}}}\n\n{overloads}{FIT_TAIL.lstrip(chr(10)).join([chr(10), ''])}"
 
 
 def main() -> None:
@@ -802,8 +981,11 @@ def main() -> None:
     made = fits(program)
     titles = sorted(names_of(one)[1] for one in made)
     exported = "\n__all__ = [\n" + "".join(f'    "{title}",\n' for title in titles) + "]\n"
-    text = HEAD + exported + METHOD_OF + "".join(class_of(one) for one in made) + "\n"
     folder = Path(__file__).parent / "fimbria"
+    own = by_hand(folder)
+    imported = ",\n    ".join(sorted(names_of(one)[2] for one in made if maps_class(one) == names_of(one)[2])) + ","
+    text = HEAD.replace("MAPS", imported) + exported + METHOD_OF + "".join(class_of(one) for one in made) + "\n"
+    maps = MAPS_HEAD + "".join(declared_maps(one, own.get(names_of(one)[2], set())) for one in made) + "\n"
     described_ = {one["name"]: one for one in described(program)}
     functions = [function_of(described_[command], method) for command, method in METHODS.items()]
     names = sorted([method.name for method in METHODS.values()] + GIVEN_BACK)
@@ -811,7 +993,7 @@ def main() -> None:
     programs = [program_of(described_[command]) for command in PROGRAMS]
     names = sorted([*(name for name, _ in PROGRAMS.values()), "Made"])
     of_files = "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n"
-    files = {folder / "programs.py": PROGRAMS_HEAD + of_files + "".join(programs) + "\n", folder / "models.py": text, folder / "methods.py": METHODS_HEAD + exported + "".join(functions) + "\n"}
+    files = {folder / "programs.py": PROGRAMS_HEAD + of_files + "".join(programs) + "\n", folder / "models.py": text, folder / "_maps.py": maps, folder / "_fit.py": fit_module(made, imported), folder / "methods.py": METHODS_HEAD + exported + "".join(functions) + "\n"}
     for path, made_ in files.items():
         if not check:
             path.write_text(made_)

@@ -11,10 +11,11 @@ from . import methods, models, programs
 from ._core import FimbriaError, __version__, fit_names
 from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._fit import FitName, fit
 from ._spheres import FibreOrientationFit, HigherOrderTensorFit
 from .chunks import track_chunks
 from .eigen import Eigenpair, Eigenpairs, eigenpairs
-from .fits import STATUS, FimbriaWarning, Fit, Model, fit
+from .fits import STATUS, FimbriaWarning, Fit, Model
 from .gradients import Gradients
 from .images import Image, load
 from .machine import Device, describe, devices, nvrtc
@@ -38,6 +39,7 @@ __all__ = [
     "FimbriaWarning",
     "FibreOrientationFit",
     "Fit",
+    "FitName",
     "Gradients",
     "HigherOrderTensorFit",
     "Image",

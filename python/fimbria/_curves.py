@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._maps import IvimMaps, MeanSignalKurtosisMaps
 from .fits import Fit, Model
 from .gradients import as_gradients
 
@@ -19,7 +20,7 @@ def amplitude(fit: Fit, S0: npt.ArrayLike | None) -> Array:
     return given[..., None]
 
 
-class IvimFit(Fit):
+class IvimFit(IvimMaps):
     """A fit of intravoxel incoherent motion: `perfusion_fraction`, `D_star` and `D` (mm²/s), `S0_predicted`."""
 
     @property
@@ -48,7 +49,7 @@ class IvimFit(Fit):
         return np.stack([self.S0_predicted, self.perfusion_fraction, self.D_star, self.D], axis=-1)
 
     @classmethod
-    def _of_params(cls, model: Model, params: Array) -> IvimFit:
+    def _of_params(cls, model: Model[Any], params: Array) -> IvimFit:
         maps: dict[str, Any] = dict(zip(("S0", "f", "Dstar", "D"), np.moveaxis(params, -1, 0)))
         maps["status"] = np.ones(params.shape[:-1])
         return cls(model.name, maps, model.gtab, model=model)
@@ -60,7 +61,7 @@ class IvimFit(Fit):
         return amplitude(self, S0) * (part * np.exp(-b * fast) + (1 - part) * np.exp(-b * slow))
 
 
-class MeanSignalKurtosisFit(Fit):
+class MeanSignalKurtosisFit(MeanSignalKurtosisMaps):
     """A fit of the mean signal's kurtosis: `msd` (mm²/s), `msk`, and what DIPY derives of them."""
 
     @property
@@ -89,7 +90,7 @@ class MeanSignalKurtosisFit(Fit):
         return self.maps["MFA"]
 
     @classmethod
-    def _of_params(cls, model: Model, params: Array) -> MeanSignalKurtosisFit:
+    def _of_params(cls, model: Model[Any], params: Array) -> MeanSignalKurtosisFit:
         maps: dict[str, Any] = {"MSD": params[..., 0], "MSK": params[..., 1], "status": np.ones(params.shape[:-1])}
         return cls(model.name, maps, model.gtab, model=model)
 

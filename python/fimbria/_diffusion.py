@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fits import Fit, Model
+from ._maps import KurtosisMaps, TensorMaps
+from .fits import Model
 from .gradients import as_gradients
 
 Array = npt.NDArray[Any]
@@ -16,7 +17,7 @@ Array = npt.NDArray[Any]
 _MATRIX = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 
-class TensorFit(Fit):
+class TensorFit(TensorMaps):
     """A fit of the diffusion tensor: fa md ad rd, evals evecs, mode, S0_hat and more.
 
     Diffusivities are in mm²/s, directions in the axes of the gradient table.
@@ -53,7 +54,11 @@ class TensorFit(Fit):
     @property
     def mode(self) -> Array:
         """From -1 (planar) to 1 (linear)."""
-        return self.maps["MO"]
+        if "MO" in self.maps:
+            return self.maps["MO"]
+        part = self.evals - self.evals.mean(axis=-1, keepdims=True)
+        size = np.linalg.norm(part, axis=-1)
+        return np.divide(3 * np.sqrt(6) * part.prod(axis=-1), size**3, out=np.zeros_like(size), where=size > 0)
 
     @property
     def S0_hat(self) -> Array:
@@ -67,7 +72,7 @@ class TensorFit(Fit):
         return np.concatenate([self.evals, vectors.reshape(*vectors.shape[:-2], 9)], axis=-1)
 
     @classmethod
-    def _of_params(cls, model: Model, params: Array) -> TensorFit:
+    def _of_params(cls, model: Model[Any], params: Array) -> TensorFit:
         vectors = params[..., 3:12].reshape(*params.shape[:-1], 3, 3)
         form = np.einsum("...ik,...k,...jk->...ij", vectors, params[..., :3], vectors)
         rows, columns = np.triu_indices(3)
@@ -92,17 +97,17 @@ class TensorFit(Fit):
     @property
     def linearity(self) -> Array:
         """(λ1 - λ2) / (λ1 + λ2 + λ3)."""
-        return self._share(self.maps["L1"] - self.maps["L2"])
+        return self._share(self.evals[..., 0] - self.evals[..., 1])
 
     @property
     def planarity(self) -> Array:
         """2 (λ2 - λ3) / (λ1 + λ2 + λ3)."""
-        return self._share(2 * (self.maps["L2"] - self.maps["L3"]))
+        return self._share(2 * (self.evals[..., 1] - self.evals[..., 2]))
 
     @property
     def sphericity(self) -> Array:
         """3 λ3 / (λ1 + λ2 + λ3)."""
-        return self._share(3 * self.maps["L3"])
+        return self._share(3 * self.evals[..., 2])
 
     def _share(self, part: Array) -> Array:
         trace = self.evals.sum(axis=-1)
@@ -163,7 +168,7 @@ def _multiplicity(entry: str) -> int:
     return times
 
 
-class KurtosisFit(TensorFit):
+class KurtosisFit(KurtosisMaps, TensorFit):
     """A fit of diffusion kurtosis: mk() ak() rk() mkt(), kfa, kt, and what a tensor fit has."""
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._given import Voxels, as_affine
 from ._picture import coloured, matrix, picture, table
 from ._spheres import along, anisotropy_of_entries, anisotropy_of_harmonics
 from ._work import Progress, as_json, worked
@@ -354,7 +355,7 @@ def _function(
     directions: Any,
     sh_basis: str | None,
     frame: str | None,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
 ) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
     """What the extension takes for a function on the sphere."""
@@ -363,7 +364,7 @@ def _function(
         if name is None:
             raise TypeError(f"a fit of {directions.name} has no function on the sphere; fod and hot have one")
         mask = directions.status > 0 if mask is None else mask
-        place = directions._affine if affine is None else np.asarray(affine, dtype=np.float64)
+        place = directions._affine if affine is None else as_affine(affine)
         # What a fit gives is in the axes of its table.
         frame = to_scanner(directions.gtab.frame, place) if frame is None else frame
         affine = place
@@ -378,7 +379,7 @@ def peaks(
     *,
     sh_basis: str | None,
     frame: str | None,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -394,7 +395,7 @@ def sample_sticks(
     data: Any,
     gtab: Any,
     *,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -460,7 +461,7 @@ def track(
     hot: bool,
     frame: str | None,
     dispersion: float,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     include: Any,
     include_any: bool,
@@ -487,6 +488,11 @@ def track(
         medium, place, shape = _function(directions, sh_basis, frame, mask, affine)
         unused = [("dispersion", bool(dispersion))]
     else:
+        if hasattr(directions, "peak_dirs") and not isinstance(directions, Peaks):
+            raise TypeError(
+                "directions is a PeaksAndMetrics: give its `peak_dirs`, whose axes are the voxels' "
+                "(frame=\"voxel\"), and affine=pam.affine"
+            )
         if isinstance(directions, Peaks):
             affine = directions._affine if affine is None else affine
             directions = np.nan_to_num(directions.maps["peaks"])
@@ -531,7 +537,7 @@ def track(
 def _volumes(
     name: str,
     given: Any,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     voxels: _Voxels | None = None,
 ) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
@@ -554,7 +560,7 @@ def local_field(
     phase: Any,
     *,
     magnitude: Any,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -576,7 +582,7 @@ def local_field(
 def qsm(
     field: Any,
     *,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     v1: Any,
     fa: Any,
     md: Any,
@@ -604,7 +610,7 @@ def qsm(
     if isinstance(v1, Fit):
         if options["v1_frame"] is None:
             options = {**options, "v1_frame": to_scanner(v1.gtab.frame, v1._affine)}
-        v1 = _Placed(v1.V1, v1._affine)
+        v1 = _Placed(v1.maps["V1"], v1._affine)
     numbers, place, shape = _volumes("field", field, mask, affine)
     given = {
         "v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "magnitude": magnitude, "two_pass": two_pass,
@@ -639,7 +645,7 @@ def life(
     data: Any,
     gtab: Any,
     *,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -688,7 +694,7 @@ def sift2(
     *,
     sh_basis: str | None,
     frame: str | None,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     act: str | PathLike[str] | None,
     options: Mapping[str, Any],

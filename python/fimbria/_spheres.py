@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .fits import Fit
+from ._maps import FibreOrientationMaps, HigherOrderTensorMaps
 from .gradients import as_gradients
 
 Array = npt.NDArray[Any]
@@ -59,7 +59,7 @@ def _anisotropy(mean_square: Array, square_mean: Array) -> Array:
     return np.sqrt(np.clip(1 - share, 0, 1))
 
 
-class FibreOrientationFit(Fit):
+class FibreOrientationFit(FibreOrientationMaps):
     """Fibre orientation densities: `fod` are their harmonics, MRtrix3's basis and order."""
 
     @property
@@ -72,7 +72,7 @@ class FibreOrientationFit(Fit):
         return along(self.maps["hot"], sphere)
 
 
-class HigherOrderTensorFit(Fit):
+class HigherOrderTensorFit(HigherOrderTensorMaps):
     """A diffusivity of order 4, 6 or 8: `hot` are its unique entries."""
 
     @property

@@ -11,6 +11,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from ._given import as_threads
 from ._progress import Shown
 
 #: A callable `progress(step, done, total)`; True for a bar, False for none, None for a bar where it is seen.
@@ -24,6 +25,7 @@ class FimbriaWarning(UserWarning):
 @contextmanager
 def machine(threads: int, device: str | None, progress: Progress) -> Iterator[dict[str, Any]]:
     """What the extension is told of the machine, while progress is shown."""
+    threads = as_threads(threads)
     with Shown(progress) as shown:
         yield {"threads": threads, "device": device, "progress": shown}
 

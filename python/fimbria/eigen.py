@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,28 @@ class Eigenpairs(list[Eigenpair]):
     complete: bool = True
 
 
+@overload
+def eigenpairs(
+    tensor: npt.ArrayLike,
+    *,
+    batch: Literal[False] = False,
+    starts: int | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-12,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Eigenpairs: ...
+@overload
+def eigenpairs(
+    tensor: npt.ArrayLike,
+    *,
+    batch: Literal[True],
+    starts: int | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-12,
+    threads: int = 0,
+    progress: Progress = None,
+) -> list[Eigenpairs]: ...
 def eigenpairs(
     tensor: npt.ArrayLike,
     *,

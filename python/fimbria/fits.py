@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Optional, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._given import GradientTable, Series, Voxels, as_affine
 from ._picture import picture, table
 from ._work import FimbriaWarning, Progress, as_json, said, worked
 from .gradients import Gradients, as_gradients, to_scanner
 from .images import Image, opened
 
-__all__ = ["STATUS", "FimbriaWarning", "Fit", "Model", "fit"]
+__all__ = ["STATUS", "FimbriaWarning", "Fit", "Model", "fit_by_name"]
 
 #: What a voxel's status says.
 STATUS = {
@@ -36,8 +37,22 @@ F = TypeVar("F", bound="Fit")
 Place = Optional[npt.NDArray[np.float64]]
 
 
+class MissingMap(AttributeError, KeyError):  # pyright: ignore[reportUnsafeMultipleInheritance]
+    """A map that a fit has not; as an attribute, too."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class _Maps(dict[str, npt.NDArray[np.float32]]):
+    """Maps by name; one that is missing is named beside those that are there."""
+
+    def __missing__(self, name: str) -> npt.NDArray[np.float32]:
+        raise MissingMap(f"there is no map `{name}`; there are {', '.join(self)}")
+
+
 class Fit:
-    """The maps of a fit, by name and as attributes.
+    """The maps of a fit, by name and as attributes, in capitals as in files or in small letters.
 
     Attributes
     ----------
@@ -62,23 +77,26 @@ class Fit:
         gtab: Gradients,
         texts: list[str] | None = None,
         affine: npt.ArrayLike | None = None,
-        model: Model | None = None,
+        model: Model[Any] | None = None,
     ) -> None:
         #: None where nobody said how the voxels lie.
-        self._affine = None if affine is None else np.asarray(affine, dtype=np.float64)
+        self._affine = None if affine is None else as_affine(affine)
         self.name = name
         self.model = model
-        self.maps = dict(maps)
+        self.maps = _Maps(maps)
         self.gtab = gtab
         self.texts = list(texts or [])
         self._names = {name.lower(): name for name in self.maps}
 
-    def __getattr__(self, name: str) -> npt.NDArray[np.float32]:
-        names = self.__dict__.get("_names", {})
-        if name.lower() in names:
-            return self.maps[names[name.lower()]]
-        known = ", ".join(self.__dict__.get("maps", {}))
-        raise AttributeError(f"a fit of {self.__dict__.get('name')} has no `{name}`; its maps are {known}")
+    # Classes of models declare their maps, so that type checkers know a misspelt one.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> npt.NDArray[np.float32]:
+            names = self.__dict__.get("_names", {})
+            if name.lower() in names:
+                return self.maps[names[name.lower()]]
+            known = ", ".join(self.__dict__.get("maps", {}))
+            raise AttributeError(f"a fit of {self.__dict__.get('name')} has no `{name}`; its maps are {known}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._names]
@@ -89,9 +107,14 @@ class Fit:
         return type(self)(self.name, some, self.gtab, self.texts, self._affine, self.model)
 
     @classmethod
-    def _of_params(cls, model: Model, params: npt.NDArray[Any]) -> Any:
+    def _of_params(cls, model: Model[Any], params: npt.NDArray[Any]) -> Any:
         """A fit that `predict` can be asked of, from parameters as `model_params` has them."""
         raise TypeError(f"a fit of {model.name} has no parameters to predict from")
+
+    @property
+    def status(self) -> npt.NDArray[Any]:
+        """What became of each voxel."""
+        return self.maps["status"]
 
     @property
     def affine(self) -> npt.NDArray[np.float64]:
@@ -119,7 +142,7 @@ class Fit:
         return f"<b>{self.name}</b>: {', '.join(self.maps)}<br>{image}{table(self.counts)}"
 
 
-class Model:
+class Model(Generic[F]):
     """A model with a gradient table and options, to be fitted to series.
 
     Every model takes `threads` (0: one per core), `device` (as `fimbria fit --device` does; the threads
@@ -129,12 +152,22 @@ class Model:
 
     #: The name of the fit, as in `fimbria fit NAME`.
     name: ClassVar[str]
-    _fit: ClassVar[type[Fit]] = Fit
+    _fit: ClassVar[Any] = Fit
+    #: Which volumes it takes by default.
+    _volumes: ClassVar[str] = ""
 
-    def __init__(self, gtab: Any, **options: Any) -> None:
+    def __init__(self, gtab: GradientTable, **options: Any) -> None:
         self.gtab = as_gradients(gtab)
         self.options = said(options)
         _core.check_fit(self.name, as_json(self.options))
+
+    def __repr__(self) -> str:
+        b, numbers = np.unique(np.round(self.gtab.bvals, -2), return_counts=True)
+        shells = ", ".join(f"{n} of b {value:.0f}" for value, n in zip(b, numbers))
+        said_ = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        chosen = not {"bmax", "shells", "compat"} & set(self.options)
+        volumes = f"; by default it takes b up to {self._volumes}" if self._volumes and chosen else ""
+        return f"<{type(self).__name__} for {len(self.gtab)} volumes ({shells}){said_}{volumes}>"
 
     def predict(self, params: npt.ArrayLike, S0: npt.ArrayLike = 1.0) -> npt.NDArray[Any]:
         """The signal that parameters give, as `model_params` of a fit has them: [..., volumes]."""
@@ -142,14 +175,14 @@ class Model:
 
     def fit(
         self,
-        data: Any,
-        mask: npt.ArrayLike | None = None,
+        data: Series,
+        mask: Voxels | None = None,
         *,
         affine: npt.ArrayLike | None = None,
         threads: int = 0,
         device: str | None = None,
         progress: Progress = None,
-    ) -> Any:
+    ) -> F:
         """Fits the model to every voxel.
 
         Parameters
@@ -183,7 +216,7 @@ def run_fit(
     name: str,
     data: Any,
     gtab: Gradients,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -206,7 +239,7 @@ def in_shape(
 def series_of(
     data: Any,
     gtab: Gradients,
-    mask: npt.ArrayLike | None,
+    mask: Voxels | None,
     affine: npt.ArrayLike | None = None,
     *,
     in_scanner: bool = False,
@@ -221,11 +254,11 @@ def series_of(
 
 
 def field_of(
-    data: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None = None
+    data: Any, mask: Voxels | None, affine: npt.ArrayLike | None = None
 ) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
     """What the extension takes for numbers on a grid, its affine, and the shape of the voxels."""
     source, own, shape = source_of(data)
-    place = own if affine is None else np.asarray(affine, dtype=np.float64)
+    place = own if affine is None else as_affine(affine)
     rows = (np.eye(4) if place is None else place).tolist()
     inside = None if mask is None else _mask_of(mask, place, shape)
     return {"data": source, "affine": rows, "mask": inside}, place, shape
@@ -301,33 +334,15 @@ def table_of(data: Any, gtab: Any) -> Gradients:
     return as_gradients(gtab)
 
 
-def fit(
+def fit_by_name(
     name: str,
     data: Any,
-    gtab: Any = None,
-    mask: npt.ArrayLike | None = None,
-    *,
-    affine: npt.ArrayLike | None = None,
-    threads: int = 0,
-    device: str | None = None,
-    progress: Progress = None,
-    **options: Any,
-) -> Fit:
-    """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
-
-    The options are those of the command, with underscores; the table of an `Image` is taken where none
-    is given. What it takes and gives otherwise is that of the model's class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> axes = np.vstack([np.zeros((1, 3)), np.eye(3), np.sqrt(0.5) * (1 - np.eye(3))])
-    >>> table = Gradients([0, *[1000] * 6], axes, frame="voxel")
-    >>> signal = 100 * np.exp(-table.bvals * 1e-3) * np.ones((2, 2, 2, 1))
-    >>> made = fit("dti", signal, table, affine=np.diag([2, 2, 2, 1]), method="ols")
-    >>> made.md.shape, bool(np.allclose(made.md, 1e-3)), made.counts
-    ((2, 2, 2), True, {'fitted': 8})
-    """
+    gtab: Any,
+    mask: Voxels | None,
+    machine: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Any:
+    """A fit of any model: what `fimbria.fit` does."""
     from . import models
 
     data = opened(data)
@@ -337,4 +352,4 @@ def fit(
         _core.fit_options(name)
     model = classes[name].__new__(classes[name])
     Model.__init__(model, table_of(data, gtab), **options)
-    return model.fit(data, mask, affine=affine, threads=threads, device=device, progress=progress)
+    return model.fit(data, mask, **machine)

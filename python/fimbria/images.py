@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any, Literal
@@ -103,6 +105,13 @@ def load(
     Image
         With `.gradients` in scanner RAS axes, whatever axes the file has them in.
 
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such image.
+    FimbriaError
+        Where it is none, or the files beside it do not belong to it.
+
     Warns
     -----
     FimbriaWarning
@@ -122,6 +131,8 @@ def load(
         "bvalue_scaling": bvalue_scaling, "b0_threshold": b0_threshold,
     }  # fmt: skip
     options = {name: plain(value) for name, value in given.items() if value is not None}
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), fspath(path))
     image = Image(_core.load(path, **options), options)
     told({"warnings": image._series.warnings}, stacklevel=3)
     return image

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
+from ._given import GradientTable, Series, Voxels
 from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, StreamlineWeights, Susceptibility, Tracks
 from ._work import Progress
 
@@ -38,7 +39,7 @@ def peaks(
     *,
     sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
     frame: Literal["fsl", "voxel", "scanner"] | None = None,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
     method: Literal["maxima", "low-rank"] | None = None,
     fibre: Literal["delta", "rank-one"] | None = None,
@@ -128,12 +129,12 @@ def peaks(
 
 
 def sample_sticks(
-    data: Any,
-    gtab: Any = None,
+    data: Series,
+    gtab: GradientTable | None = None,
     *,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
-    model: Literal["1", "2", "3"] | None = None,
+    model: Literal["1", "2", "3", 1, 2, 3] | None = None,
     fibres: int | None = None,
     ard: Literal["further", "all", "off"] | None = None,
     fudge: float | None = None,
@@ -244,7 +245,7 @@ def track(
     hot: bool = False,
     frame: Literal["fsl", "voxel", "scanner"] | None = None,
     dispersion: float = 0.0,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
     include: Any = None,
     include_any: bool = False,
@@ -440,7 +441,7 @@ def local_field(
     phase: Any,
     *,
     magnitude: Any = None,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
     phase_range: Sequence[float] | None = None,
     te: float | Sequence[float] | None = None,
@@ -569,7 +570,7 @@ def local_field(
 def qsm(
     field: Any,
     *,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     v1: Any = None,
     fa: Any = None,
     md: Any = None,
@@ -765,10 +766,10 @@ def qsm(
 
 def life(
     tractogram: Any,
-    data: Any,
-    gtab: Any = None,
+    data: Series,
+    gtab: GradientTable | None = None,
     *,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
     compat: Literal["encode", "dipy"] | None = None,
     atoms: str | float | None = None,
@@ -906,7 +907,7 @@ def sift2(
     *,
     sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
     frame: Literal["fsl", "voxel", "scanner"] | None = None,
-    mask: npt.ArrayLike | None = None,
+    mask: Voxels | None = None,
     affine: npt.ArrayLike | None = None,
     act: str | PathLike[str] | None = None,
     variation: float | None = None,

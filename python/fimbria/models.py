@@ -8,8 +8,21 @@ from typing import Any, Literal
 
 from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._given import GradientTable, joined
+from ._maps import (
+    ExpressionFit,
+    FreeWaterTensorFit,
+    KurtosisMicrostructureFit,
+    KurtosisPerDirectionFit,
+    MapmriFit,
+    MonoExponentialFit,
+    NeuriteFit,
+    SphericalMeanFit,
+    StretchedExponentialFit,
+    StretchedExponentialPerDirectionFit,
+)
 from ._spheres import FibreOrientationFit, HigherOrderTensorFit
-from .fits import Fit, Model
+from .fits import Model
 
 __all__ = [
     "ExpressionModel",
@@ -32,15 +45,17 @@ __all__ = [
 
 
 # DIPY's names of methods.
-_METHODS = {"LS": "ols", "OLS": "ols", "RT": "restore", "CLS": "cwls", "CWLS": "cwls"}
+_METHODS = {"LS": "ols", "RT": "restore"}
 
 
 def method_of(name: str | None) -> str | None:
     """A method as fimbria names it."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError("fit_method must be a string; a table is one argument, a pair (bvals, bvecs) too")
     return None if name is None else _METHODS.get(name.upper(), name.lower())
 
 
-class TensorModel(Model):
+class TensorModel(Model[TensorFit]):
     """Fit the diffusion tensor: FA, MD, eigenvectors and more.
 
     Parameters
@@ -128,11 +143,12 @@ class TensorModel(Model):
 
     name = "dti"
     _fit = TensorFit
+    _volumes = "1500 where that determines the tensor, all with --compat or --shells"
 
     def __init__(
         self,
-        gtab: Any,
-        fit_method: str | None = None,
+        gtab: GradientTable,
+        fit_method: Literal["ols", "wls", "iwls", "nlls", "restore", "OLS", "WLS", "IWLS", "NLLS", "RESTORE", "LS", "RT"] | None = None,
         *,
         compat: Literal["fsl", "dipy", "mrtrix"] | None = None,
         precision: Literal["single", "double"] | None = None,
@@ -152,7 +168,7 @@ class TensorModel(Model):
             bmax=bmax,
         )
 
-class HigherOrderTensorModel(Model):
+class HigherOrderTensorModel(Model[HigherOrderTensorFit]):
     """Fit generalised diffusion tensors: forms of order 4, 6 or 8, and their measures.
 
     Parameters
@@ -219,13 +235,14 @@ class HigherOrderTensorModel(Model):
 
     name = "hot"
     _fit = HigherOrderTensorFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
-        fit_method: str | None = None,
+        gtab: GradientTable,
+        fit_method: Literal["ols", "wls", "iwls", "OLS", "WLS", "IWLS", "LS"] | None = None,
         *,
-        order: Literal["4", "6", "8"] | None = None,
+        order: Literal["4", "6", "8", 4, 6, 8] | None = None,
         positive: bool | None = None,
         shells: float | Sequence[float] | None = None,
         bmax: float | None = None,
@@ -239,7 +256,7 @@ class HigherOrderTensorModel(Model):
             bmax=bmax,
         )
 
-class FibreOrientationModel(Model):
+class FibreOrientationModel(Model[FibreOrientationFit]):
     """Estimate fibre orientation densities by constrained spherical deconvolution.
 
     Parameters
@@ -312,12 +329,13 @@ class FibreOrientationModel(Model):
 
     name = "fod"
     _fit = FibreOrientationFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
-        order: Literal["4", "6", "8"] | None = None,
+        order: Literal["4", "6", "8", 4, 6, 8] | None = None,
         tissues: Literal["auto", "white", "three"] | None = None,
         response: str | PathLike[str] | None = None,
         response_gm: str | PathLike[str] | None = None,
@@ -338,7 +356,7 @@ class FibreOrientationModel(Model):
             bmax=bmax,
         )
 
-class KurtosisModel(Model):
+class KurtosisModel(Model[KurtosisFit]):
     """Fit diffusion kurtosis: MK, AK, RK, KFA, the two tensors and more.
 
     Parameters
@@ -438,16 +456,17 @@ class KurtosisModel(Model):
 
     name = "dki"
     _fit = KurtosisFit
+    _volumes = "3000; all with --compat, as those programs do"
 
     def __init__(
         self,
-        gtab: Any,
-        fit_method: str | None = None,
+        gtab: GradientTable,
+        fit_method: Literal["ols", "wls", "iwls", "nlls", "OLS", "WLS", "IWLS", "NLLS", "LS"] | None = None,
         *,
         compat: Literal["dipy", "mrtrix"] | None = None,
         unconstrained: bool | None = None,
         bmax: float | None = None,
-        clip: str | float | None = None,
+        clip: str | Sequence[float] | None = None,
         maps: Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "linearity", "planarity", "sphericity", "V1", "S0", "tensor", "kurtosis", "residual", "status"] | Sequence[Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "linearity", "planarity", "sphericity", "V1", "S0", "tensor", "kurtosis", "residual", "status"]] | None = None,
         shells: float | Sequence[float] | None = None,
     ) -> None:
@@ -457,12 +476,12 @@ class KurtosisModel(Model):
             compat=compat,
             unconstrained=unconstrained,
             bmax=bmax,
-            clip=clip,
+            clip=joined(clip),
             maps=maps,
             shells=shells,
         )
 
-class StretchedExponentialModel(Model):
+class StretchedExponentialModel(Model[StretchedExponentialFit]):
     """Fit the stretched-exponential model to all volumes: gamma, A, Mgamma and Agamma.
 
     Parameters
@@ -554,11 +573,12 @@ class StretchedExponentialModel(Model):
     """
 
     name = "stremi"
-    _fit = Fit
+    _fit = StretchedExponentialFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         projection: Literal["dti", "paper"] | None = None,
         axes_bmax: float | None = None,
@@ -587,7 +607,7 @@ class StretchedExponentialModel(Model):
             shells=shells,
         )
 
-class KurtosisPerDirectionModel(Model):
+class KurtosisPerDirectionModel(Model[KurtosisPerDirectionFit]):
     """Fit kurtosis along each gradient direction, above a noise floor: D, K and MK.
 
     Parameters
@@ -670,11 +690,12 @@ class KurtosisPerDirectionModel(Model):
     """
 
     name = "dki1d"
-    _fit = Fit
+    _fit = KurtosisPerDirectionFit
+    _volumes = "3000"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         eta: str | float | None = None,
         bmax: float | None = None,
@@ -699,7 +720,7 @@ class KurtosisPerDirectionModel(Model):
             shells=shells,
         )
 
-class StretchedExponentialPerDirectionModel(Model):
+class StretchedExponentialPerDirectionModel(Model[StretchedExponentialPerDirectionFit]):
     """Fit a stretched exponential along each gradient direction: A, gamma and Mgamma.
 
     Parameters
@@ -781,11 +802,12 @@ class StretchedExponentialPerDirectionModel(Model):
     """
 
     name = "stremi1d"
-    _fit = Fit
+    _fit = StretchedExponentialPerDirectionFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
@@ -810,7 +832,7 @@ class StretchedExponentialPerDirectionModel(Model):
             shells=shells,
         )
 
-class IvimModel(Model):
+class IvimModel(Model[IvimFit]):
     """Fit intravoxel incoherent motion: perfusion fraction, D and D* of two exponentials.
 
     Parameters
@@ -887,10 +909,11 @@ class IvimModel(Model):
 
     name = "ivim"
     _fit = IvimFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
@@ -915,7 +938,7 @@ class IvimModel(Model):
             shells=shells,
         )
 
-class MonoExponentialModel(Model):
+class MonoExponentialModel(Model[MonoExponentialFit]):
     """Fit one exponential, S0 exp(-b D), to all volumes: D and S0.
 
     Parameters
@@ -986,11 +1009,12 @@ class MonoExponentialModel(Model):
     """
 
     name = "mono"
-    _fit = Fit
+    _fit = MonoExponentialFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
@@ -1015,7 +1039,7 @@ class MonoExponentialModel(Model):
             shells=shells,
         )
 
-class MeanSignalKurtosisModel(Model):
+class MeanSignalKurtosisModel(Model[MeanSignalKurtosisFit]):
     """Fit kurtosis to the mean signal of each shell: MSD, MSK, and the fraction of axons.
 
     Parameters
@@ -1079,10 +1103,11 @@ class MeanSignalKurtosisModel(Model):
 
     name = "msdki"
     _fit = MeanSignalKurtosisFit
+    _volumes = "3000"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         bmax: float | None = None,
         shells: float | Sequence[float] | None = None,
@@ -1093,7 +1118,7 @@ class MeanSignalKurtosisModel(Model):
             shells=shells,
         )
 
-class NeuriteModel(Model):
+class NeuriteModel(Model[NeuriteFit]):
     """Fit NODDI: density and dispersion of neurites, free water, mean direction.
 
     Parameters
@@ -1187,11 +1212,12 @@ class NeuriteModel(Model):
     """
 
     name = "noddi"
-    _fit = Fit
+    _fit = NeuriteFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         tissue: Literal["white", "grey", "ex-vivo"] | None = None,
         bmax: float | None = None,
@@ -1218,7 +1244,7 @@ class NeuriteModel(Model):
             shells=shells,
         )
 
-class FreeWaterTensorModel(Model):
+class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
     """Fit the tensor of tissue beside free water: FWF, and FA, MD, V1 of what is left.
 
     Parameters
@@ -1305,11 +1331,12 @@ class FreeWaterTensorModel(Model):
     """
 
     name = "fwdti"
-    _fit = Fit
+    _fit = FreeWaterTensorFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
@@ -1334,7 +1361,7 @@ class FreeWaterTensorModel(Model):
             shells=shells,
         )
 
-class SphericalMeanModel(Model):
+class SphericalMeanModel(Model[SphericalMeanFit]):
     """Fit the mean signals of shells: microscopic anisotropy, or the share of sticks.
 
     Parameters
@@ -1423,11 +1450,12 @@ class SphericalMeanModel(Model):
     """
 
     name = "smt"
-    _fit = Fit
+    _fit = SphericalMeanFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
         compartments: Literal["one", "two"] | None = None,
         bmax: float | None = None,
@@ -1454,7 +1482,7 @@ class SphericalMeanModel(Model):
             shells=shells,
         )
 
-class KurtosisMicrostructureModel(Model):
+class KurtosisMicrostructureModel(Model[KurtosisMicrostructureFit]):
     """Make of kurtosis the water inside and outside of the axons of a bundle: AWF and more.
 
     Parameters
@@ -1531,12 +1559,13 @@ class KurtosisMicrostructureModel(Model):
     """
 
     name = "dkimicro"
-    _fit = Fit
+    _fit = KurtosisMicrostructureFit
+    _volumes = "3000"
 
     def __init__(
         self,
-        gtab: Any,
-        fit_method: str | None = None,
+        gtab: GradientTable,
+        fit_method: Literal["ols", "wls", "iwls", "nlls", "OLS", "WLS", "IWLS", "NLLS", "LS"] | None = None,
         *,
         unconstrained: bool | None = None,
         bmax: float | None = None,
@@ -1550,7 +1579,7 @@ class KurtosisMicrostructureModel(Model):
             shells=shells,
         )
 
-class MapmriModel(Model):
+class MapmriModel(Model[MapmriFit]):
     """Fit mean apparent propagators (MAP-MRI): RTOP, RTAP, RTPP, MSD, QIV, NG and more.
 
     Parameters
@@ -1639,13 +1668,14 @@ class MapmriModel(Model):
     """
 
     name = "mapmri"
-    _fit = Fit
+    _fit = MapmriFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         *,
-        order: Literal["4", "6", "8"] | None = None,
+        order: Literal["4", "6", "8", 4, 6, 8] | None = None,
         laplacian: str | float | None = None,
         positive: bool | None = None,
         big_delta: float | None = None,
@@ -1664,7 +1694,7 @@ class MapmriModel(Model):
             shells=shells,
         )
 
-class ExpressionModel(Model):
+class ExpressionModel(Model[ExpressionFit]):
     """Fit a signal model written as an expression, 'S0*exp(-b*D)+C'.
 
     Parameters
@@ -1747,11 +1777,12 @@ class ExpressionModel(Model):
     """
 
     name = "expr"
-    _fit = Fit
+    _fit = ExpressionFit
+    _volumes = "all are used"
 
     def __init__(
         self,
-        gtab: Any,
+        gtab: GradientTable,
         model: str | float,
         param: Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]] | str | Sequence[str],
         *,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._given import as_affine
 from ._picture import drawn, table
 from ._work import Progress, machine, told
 
@@ -71,7 +72,7 @@ class Tractogram:
             for name, values in data.items():
                 if len(values) != rows:
                     raise ValueError(f"`{name}` has {len(values)} rows, and there must be one per {of}: {rows}")
-        self.affine = None if affine is None else np.asarray(affine, dtype=np.float64)
+        self.affine = None if affine is None else as_affine(affine)
         self.shape = None if shape is None else tuple(int(size) for size in shape)
 
     @classmethod

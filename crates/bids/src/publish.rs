@@ -5,13 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use fimbria_pipeline::stages::gradients::{GRADIENTS_FIXED, NOTHING_FIXED};
-use fimbria_pipeline::{OutputFolder, RunRecord};
+use fimbria_pipeline::stages::methods::derivatives;
+use fimbria_pipeline::{DerivativeNames, Derived, OutputFolder, RunRecord};
 use serde_json::Value;
 
 use crate::files::move_file;
 use crate::json::{read_json, write_json};
-use crate::names::{Followed, Names};
-use crate::sidecar::{self, Common};
+use crate::sidecar::Common;
 use crate::{BidsError, DataSet, Labels, Series, sticks};
 
 /// A finished run of a series.
@@ -27,8 +27,8 @@ pub(crate) struct Ran<'a> {
 }
 
 impl Ran<'_> {
-    pub(crate) fn names(&self) -> Names {
-        Names::from_series(&self.series.name, self.labels.map(|(name, _)| name))
+    pub(crate) fn names(&self) -> DerivativeNames {
+        DerivativeNames::from_series(&self.series.name, self.labels.map(|(name, _)| name))
     }
 
     /// The page of the run.
@@ -78,32 +78,32 @@ impl Ran<'_> {
         common: &Common,
         out: &mut OutputFolder,
     ) -> Result<(), BidsError> {
-        let labels = self.labels.map(|(_, labels)| labels);
-        let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
-        let is_weighted = self.record.parameters.get("sift2").is_some();
-        // What edges count is said by the name, not by the folder.
-        let named = match (stage, file.strip_prefix("weights.")) {
-            ("connectome", Some(extension)) if is_weighted => format!("sift2.{extension}"),
-            _ => file.to_owned(),
+        let Some(derivatives) = derivatives(stage) else { return Ok(()) };
+        let nothing = Value::Null;
+        let derived = Derived {
+            stage,
+            file,
+            parameters: self.record.parameters.get(stage).unwrap_or(&nothing),
+            folder: &self.folder.join(stage),
+            label_names: self.labels.and_then(|(_, labels)| labels.table.as_deref()),
         };
-        let Some(place) = self.names().place(stage, &named, followed) else { return Ok(()) };
+        let place = (derivatives.place)(&derived, &self.names());
         let from = self.folder.join(stage).join(file);
+        let complete = |sidecar| common.complete(derivatives.sources, sidecar);
         if file.ends_with(".json") {
-            let mut said = common.complete(stage, read_json(&from));
-            if place.contains("_model-csd_param-wm_") {
-                said = sidecar::of_density(said, &self.folder);
-            }
-            return write_json(out, &place, &said);
+            let mut sidecar = read_json(&from);
+            (derivatives.complete)(&derived, &mut sidecar);
+            return write_json(out, &place, &complete(sidecar));
         }
-        if stage == "connectome" && file.ends_with(".csv") {
+        if file.ends_with(".csv") && place.ends_with(".tsv") {
             let text = fs::read_to_string(&from).map_err(BidsError::io("read", &from))?;
             out.write(&place, text.replace(',', "\t").as_bytes())?;
         } else {
             move_file(&from, &out.stage(&place)?)?;
         }
-        if let Some(said) = sidecar::own(stage, &named, &self.record, &self.folder, labels) {
+        if let Some(sidecar) = (derivatives.describe)(&derived) {
             let stem = place.split('.').next().unwrap_or(&place);
-            write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
+            write_json(out, &format!("{stem}.json"), &complete(sidecar))?;
         }
         Ok(())
     }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
+use fimbria_pipeline::stages::methods::derivatives;
 use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, Existing, Fingerprint, Finished, Hashing, InputEntry, Logbook,
-    MapLayout, MapStyle, Named, OutputFolder, Page, PipelineError, RunConfig, RunRecord,
-    Session as Machine, Stage, StageRecords, fingerprints_of_run, hash_file, run_stages,
+    ByteSize, Choice as _, DerivativeNames, Derived, Existing, Fingerprint, Finished, Hashing,
+    InputEntry, Logbook, MapLayout, MapStyle, Named, OutputFolder, Page, PipelineError, RunConfig,
+    RunRecord, Session as Machine, Stage, StageRecords, fingerprints_of_run, hash_file, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -20,7 +21,7 @@ use crate::claim::Claim;
 use crate::files::make_folder;
 use crate::group::subject_page;
 use crate::made::{Earlier, Made, PAGE};
-use crate::names::{Followed, Names};
+use crate::names::place;
 use crate::participants::{Ended, Participants, theirs};
 use crate::publish::Ran;
 use crate::seen::Seen;
@@ -44,24 +45,28 @@ pub(crate) struct Planned<'a> {
 
 /// What tells the results of a stage from others of the series: those of other labels are others.
 pub(crate) fn key(stage: &str, labels: Option<(&str, &Labels)>) -> String {
-    match (stage, labels) {
-        ("connectome" | "regions", Some((name, _))) => format!("{stage} {name}"),
-        _ => stage.to_owned(),
+    match labels.filter(|_| derivatives(stage).is_some_and(|derivatives| derivatives.by_labels)) {
+        Some((name, _)) => format!("{stage} {name}"),
+        None => stage.to_owned(),
     }
 }
 
 impl Planned<'_> {
-    pub(crate) fn names(&self) -> Names {
-        Names::from_series(&self.series.name, self.labels.map(|(name, _)| name))
+    pub(crate) fn names(&self) -> DerivativeNames {
+        DerivativeNames::from_series(&self.series.name, self.labels.map(|(name, _)| name))
     }
 
     /// Where files of a stage go, below the folder of the session.
     pub(crate) fn places(&self, stage: &dyn Stage) -> Vec<String> {
-        let tracked = self.stages.iter().find(|stage| stage.name() == "track");
-        let followed = tracked.map(|stage| stage.parameters()).unwrap_or_default();
-        let (names, followed) = (self.names(), Followed::by(&followed));
+        let (names, parameters) = (self.names(), stage.parameters());
         let files = stage.outputs();
-        files.iter().filter_map(|file| names.place(stage.name(), file, followed)).collect()
+        let place = |file: &String| {
+            let folder = self.folder.join(stage.name());
+            let (stage, parameters) = (stage.name(), &parameters);
+            let label_names = self.label_names();
+            place(&names, &Derived { stage, file, parameters, folder: &folder, label_names })
+        };
+        files.iter().filter_map(place).collect()
     }
 
     /// Takes from the record of a run what it says of stages that an interrupted one has left there.

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use fimbria_pipeline::stages::track::STEP_MM;
-use fimbria_pipeline::{OutputFolder, RunRecord};
+use fimbria_pipeline::Source;
 use serde_json::{Value, json};
 
 use crate::data_set::INPUT;
 use crate::json::read_json;
-use crate::tables::names_in;
 use crate::{DataSet, Labels, OtherSet, Series};
 
 /// The URI of a file of the input or of another data set, of several that hold it the innermost.
@@ -79,24 +77,22 @@ impl Common {
         Self { mended, ..self }
     }
 
-    /// The sidecar of what `stage` made, from what the stage says itself.
-    pub(crate) fn complete(&self, stage: &str, mut sidecar: Value) -> Value {
-        let mut sources: Vec<&String> = match stage {
-            "field" => self.scan.iter().collect(),
-            "qsm" => self.scan.iter().chain([&self.dwi]).collect(),
-            _ => std::iter::once(&self.dwi).chain(&self.mask).collect(),
-        };
-        if matches!(stage, "connectome" | "regions") {
-            sources.extend(&self.labels);
-        }
-        if matches!(stage, "track" | "life" | "sift2" | "connectome") {
-            sources.extend(&self.tissues);
-        }
+    /// A sidecar with what all have, of what is made of these.
+    pub(crate) fn complete(&self, sources: &[Source], mut sidecar: Value) -> Value {
+        let is_of_scan = sources.contains(&Source::Scan);
+        let sources = sources.iter().flat_map(|source| match source {
+            Source::Series => std::slice::from_ref(&self.dwi),
+            Source::Mask => self.mask.as_slice(),
+            Source::Scan => &self.scan,
+            Source::Labels => &self.labels,
+            Source::Tissues => self.tissues.as_slice(),
+        });
+        let sources: Vec<&String> = sources.collect();
         sidecar["Sources"] = json!(sources);
         if let Some(reference) = &self.reference {
             sidecar["SpatialReference"] = reference.clone();
         }
-        if matches!(stage, "field" | "qsm") {
+        if is_of_scan {
             // Nothing is mapped outside the mask.
             sidecar["SkullStripped"] = json!(true);
         } else if let Some(mended) = &self.mended {
@@ -122,132 +118,6 @@ fn as_written(said: Value) -> Value {
         }
         other => other,
     }
-}
-
-/// The sidecar of a file for which its stage writes none; `None` where BIDS has none either.
-pub(crate) fn own(
-    stage: &str,
-    file: &str,
-    record: &RunRecord,
-    run: &Path,
-    labels: Option<&Labels>,
-) -> Option<Value> {
-    let parameters = || record.parameters.get(stage).cloned().unwrap_or_default();
-    let stem = file.split('.').next().unwrap_or(file);
-    Some(match (stage, stem) {
-        ("load", "mask") => json!({
-            "Type": "Brain",
-            "Description": "made of the mean unweighted volume, since the input has no mask",
-        }),
-        ("load", "mean_b0") => json!({ "Description": "mean of the unweighted volumes" }),
-        ("fix_gradients", _) => json!({
-            "Description": "the gradient table in use, x y z in scanner RAS axes and b in s/mm^2, a row for \
-                            each volume",
-        }),
-        ("track", "tracks") => {
-            let track = RunRecord::read(&run.join("track").join(OutputFolder::RECORD)).ok();
-            let step = track.and_then(|track| track.results.get(STEP_MM).cloned());
-            tractogram(&parameters(), step)
-        }
-        ("life", "pruned") => json!({
-            "Description": "the streamlines of positive weight: those that explain the signal",
-        }),
-        ("track", "visits") => json!({ "Description": "streamlines through each voxel" }),
-        ("sift2", "weights") => json!({
-            "Description": "weight of each streamline of the tractogram, a line each, by the model of SIFT2",
-            "Units": "arbitrary",
-            "Parameters": parameters(),
-        }),
-        ("connectome", _) if file.ends_with(".csv") => {
-            let counted =
-                std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
-            let nodes: Vec<u32> = counted.lines().filter_map(|line| line.parse().ok()).collect();
-            let table = labels.and_then(|labels| labels.table.as_ref());
-            let names = table.and_then(|table| names_in(table, &nodes));
-            let (what, units) = match stem {
-                "weights" | "counts" => ("number of streamlines", "arbitrary"),
-                "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),
-                "lengths" => ("(weighted) mean length of the streamlines", "mm"),
-                _ => ("(weighted) mean of a map along the streamlines", "arbitrary"),
-            };
-            json!({
-                "Description": format!(
-                    "{what} between two labels: a row and a column for each of Nodes, no heading"
-                ),
-                "Units": units,
-                "Nodes": nodes,
-                "NodeNames": names,
-                "Parameters": parameters(),
-            })
-        }
-        ("regions", _) => json!({
-            "Description": "maps over the regions of a segmentation, a line for each region and map",
-            "index": { "Description": "number of the region in the segmentation" },
-            "name": { "Description": "what the region is called" },
-            "map": { "Description": "the map, after the stage that made it (dti/FA)" },
-            "voxels": { "Description": "voxels of the map in the region" },
-            "volume_ml": { "Description": "their volume", "Units": "ml" },
-            "n": { "Description": "those of them that have a value" },
-            "mean": { "Description": "mean of the values, in the unit of the map" },
-            "sd": { "Description": "standard deviation (n - 1)" },
-            "median": { "Description": "median" },
-            "p5": { "Description": "5th percentile; p25, p75 and p95 likewise" },
-        }),
-        _ => return None,
-    })
-}
-
-/// The words of BEP 46; the length of a step where the record of the stage has it.
-fn tractogram(parameters: &Value, step: Option<Value>) -> Value {
-    let (track, anatomy) = (&parameters["track"], &parameters["anatomy"]);
-    let is_on_boundary = anatomy["seed_boundary"] == true;
-    json!({
-        "Description": "streamlines in scanner RAS mm",
-        "StreamlineSeeding": {
-            "Method": match (is_on_boundary, track["select"].is_null()) {
-                (true, _) => "boundary of grey and white matter",
-                (false, true) => "every voxel with a fibre",
-                (false, false) => "voxels with a fibre, drawn at random",
-            },
-            "SeedsPerVoxel": track["samples"],
-            "StreamlinesWanted": track["select"],
-            "RandomSeed": track["rng_seed"],
-        },
-        "StreamlinePropagation": {
-            "Algorithm": track["algorithm"],
-            "Interpolation": "linear",
-            "StepSize": step,
-            "AnglePerStep": track["angle"],
-            "Cutoff": track["cutoff"],
-        },
-        "StreamlineTermination": { "MaxLength": track["max_length"] },
-        "AnatomicalConstraint": match anatomy.is_object() {
-            true => json!({
-                "Method": "both ends in grey matter or where the image ends, by Sources",
-                "BackTrack": anatomy["backtrack"],
-                "CropAtBoundary": anatomy["crop"],
-            }),
-            false => Value::Null,
-        },
-        "StreamlineAcceptanceCriteria": {
-            "MinLength": track["min_length"], "MaxLength": track["max_length"],
-        },
-    })
-}
-
-/// What BIDS wants to know of densities: the response by which they were found.
-pub(crate) fn of_density(mut sidecar: Value, run: &Path) -> Value {
-    let text = std::fs::read_to_string(run.join("fod/response.txt")).unwrap_or_default();
-    let numbers = |line: &str| -> Vec<f64> {
-        line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
-    };
-    let rows = text.lines().filter(|line| !line.starts_with('#')).map(numbers);
-    let rows: Vec<_> = rows.filter(|row| !row.is_empty()).collect();
-    if !rows.is_empty() {
-        sidecar["ResponseFunction"] = json!({ "Type": "zsh", "Coefficients": rows });
-    }
-    sidecar["NonNegativity"] = json!("constrained");
-    sidecar
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{BvecFrame, ImageHeader, WriteOptions, read_image, write_image};
-use fimbria_pipeline::{OutputFolder, RunRecord};
+use fimbria_pipeline::{DerivativeNames, OutputFolder, RunRecord, Source};
 use serde_json::{Value, json};
 
 use crate::BidsError;
 use crate::json::write_json;
-use crate::names::Names;
 use crate::sidecar::Common;
 
 /// A map: its label, the images of a bedpostX folder that it is made of, with `*` for a fibre, its unit,
@@ -36,7 +35,7 @@ const MAPS: [Map; 6] = [
 pub(crate) fn publish(
     run: &Path,
     record: &RunRecord,
-    names: &Names,
+    names: &DerivativeNames,
     common: &Common,
     out: &mut OutputFolder,
 ) -> Result<(), BidsError> {
@@ -71,7 +70,7 @@ pub(crate) fn publish(
             turn_vectors(&mut map, &turn);
         }
         let description = format!("{what}; mean over the samples");
-        let place = names.map("bs", param, "mean");
+        let place = format!("dwi/{}model-bs_param-{param}_desc-mean_dwimap", names.series);
         let options = WriteOptions {
             description: description.clone(),
             space_codes,
@@ -90,7 +89,11 @@ pub(crate) fn publish(
         } else if param == "vf" {
             said["OrientationEncoding"] = json!({ "Type": "scalar" });
         }
-        write_json(out, &format!("{place}.json"), &common.complete("sticks", said))?;
+        write_json(
+            out,
+            &format!("{place}.json"),
+            &common.complete(&[Source::Series, Source::Mask], said),
+        )?;
     }
     Ok(())
 }

@@ -47,17 +47,6 @@ fn is_of(table: &Path, called: &str) -> bool {
     tells.any(|(key, value)| ["atlas", "seg", "desc"].contains(&key) && value == called)
 }
 
-/// What a table calls these labels, in their order, `n/a` where it does not say; `None` where it is no such
-/// table.
-pub(crate) fn names_in(table: &Path, labels: &[u32]) -> Option<Vec<String>> {
-    let names = match RegionNames::read(table) {
-        Ok(names) => names,
-        Err(NamesError::Empty(_)) => RegionNames::default(),
-        Err(_) => return None,
-    };
-    Some(labels.iter().map(|&label| names.name(label).unwrap_or("n/a").to_owned()).collect())
-}
-
 /// Why a table does not say what labels are called, where it is no such table.
 pub(crate) fn doubt_of(table: &Path) -> Option<NamesError> {
     RegionNames::read(table).err().filter(|error| !matches!(error, NamesError::Empty(_)))
@@ -73,22 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_called_what_a_table_says_in_their_order() {
+    fn a_table_that_names_no_labels_is_doubted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dseg.tsv");
-        let names_in = |table: &str, labels: &[u32]| {
+        for (table, is_doubted) in [("a\tb\n1\tx\n", true), ("name\tindex\n", false)] {
             std::fs::write(&path, table).unwrap();
-            names_in(&path, labels)
-        };
-        let table = "index\tname\tcolor\n3\tright, half\t#fff\n1\tleft half\t#000\n";
-        assert_eq!(names_in(table, &[1, 2, 3]).unwrap(), ["left half", "n/a", "right, half"]);
-        let of_qsirecon = "index\tlabel\tnetwork\r\n1\tLH_Vis_1\tVis\r\n";
-        assert_eq!(names_in(of_qsirecon, &[1]).unwrap(), ["LH_Vis_1"]);
-        assert_eq!(names_in("name\tindex\n", &[1]).unwrap(), ["n/a"]);
-        assert_eq!(names_in("a\tb\n1\tx\n", &[1]), None);
-        assert!(doubt_of(&path).unwrap().to_string().contains("dseg.tsv"));
-        std::fs::write(&path, table).unwrap();
-        assert!(doubt_of(&path).is_none());
+            let doubt = doubt_of(&path).map(|error| error.to_string());
+            assert_eq!(doubt.is_some_and(|doubt| doubt.contains("dseg.tsv")), is_doubted);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! * [`options`], [`method_text`], [`Written`]: what a method may be told, says of itself and writes, said
 //!   once;
 //! * [`stages`]: the stages there are, one file each;
+//! * [`Derivatives`]: how the files of a method are named and described in BIDS;
 //! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
@@ -20,6 +21,7 @@ mod bids_name;
 mod byte_size;
 mod checkpoint_file;
 mod columns;
+mod derivatives;
 mod graph;
 mod hashing;
 mod left;
@@ -45,6 +47,7 @@ mod written;
 pub use bids_name::{BidsName, bids_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
+pub use derivatives::{DerivativeNames, Derivatives, Derived, Source};
 pub use graph::{
     Earlier, Existing, Fingerprint, Finished, PipelineError, Unmade, earlier_command,
     fingerprints_of_run, run_command, run_stages,

@@ -12,9 +12,25 @@ use serde_json::{Value, json};
 use super::fits::dti;
 use super::fits::fit_maps::{FitMaps, Maps};
 use super::load::{Load, Subject, SubjectFiles};
+use super::method::Method;
 use crate::options::usual;
 use crate::{
-    Logbook, MapStyle, Named, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
+    Derivatives, Logbook, MapStyle, Named, OutputFolder, Page, Product, Products, Stage,
+    StageError, Taken,
+};
+
+pub(super) const METHOD: Method = Method {
+    derivatives: Some(Derivatives {
+        place: |file, names| names.of_series("desc-fixed_dwi", file.extension()),
+        describe: |_| {
+            Some(json!({
+                "Description": "the gradient table in use, x y z in scanner RAS axes and b in s/mm^2, a row for \
+                                each volume",
+            }))
+        },
+        ..Derivatives::OF_SERIES
+    }),
+    ..Method::named("fix_gradients")
 };
 
 /// What records call what was found.

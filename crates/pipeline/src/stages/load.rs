@@ -19,10 +19,31 @@ use xxhash_rust::xxh3::Xxh3;
 use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use super::made_mask::{mask_options, warn_of_made_mask};
+use super::method::Method;
 use crate::hashing::with_sidecar;
 use crate::{
-    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product, Products,
-    Stage, StageError,
+    ByteSize, Carried, Derivatives, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product,
+    Products, Stage, StageError,
+};
+
+pub(super) const METHOD: Method = Method {
+    derivatives: Some(Derivatives {
+        place: |file, names| {
+            let mask = file.stem() == "mask";
+            names.of_series(if mask { "desc-brain_mask" } else { "dwiref" }, file.extension())
+        },
+        describe: |file| {
+            Some(match file.stem() {
+                "mask" => json!({
+                    "Type": "Brain",
+                    "Description": "made of the mean unweighted volume, since the input has no mask",
+                }),
+                _ => json!({ "Description": "mean of the unweighted volumes" }),
+            })
+        },
+        ..Derivatives::OF_SERIES
+    }),
+    ..Method::named("load")
 };
 
 /// Where a subject's data are and how to read them.

@@ -8,7 +8,7 @@ use fimbria_report::Section;
 use super::in_run::InRun;
 use super::shown::Methods;
 use crate::options::{OptionError, Options, Values, in_run, paths_beside};
-use crate::{Products, RunRecord, Stage, StageError, Taken, Written};
+use crate::{Derivatives, Products, RunRecord, Stage, StageError, Taken, Written};
 
 /// A method, by the name of its stage; `methods.rs` lists them. Types of options and
 /// stages stay inside its functions.
@@ -27,6 +27,8 @@ pub struct Method {
     pub(crate) restored: fn(&RunRecord) -> Option<Box<dyn Stage>>,
     /// Its part of the page of a run.
     pub(crate) section: Option<PageSection>,
+    /// Its files among derivatives of BIDS; `None` where they are none.
+    pub(crate) derivatives: Option<Derivatives>,
     /// What was done, where one of these records is its own.
     pub(crate) text: fn(&[RunRecord]) -> Option<Methods>,
 }
@@ -42,6 +44,7 @@ impl Method {
             maps: |_| Vec::new(),
             restored: |_| None,
             section: None,
+            derivatives: None,
             text: |_| None,
         }
     }

@@ -6,12 +6,17 @@ use super::fits::FITS;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
-use super::{accuracy, connectome, field, guide, life, peaks, qsm, regions, sift2, sticks, track};
-use crate::Written;
+use super::{
+    accuracy, connectome, field, gradients, guide, life, load, peaks, qsm, regions, sift2, sticks,
+    track,
+};
+use crate::{Derivatives, Written};
 
 /// In the order of a run.
 const BEFORE_FITS: &[&Method] = &[
     &Method::named("plan"),
+    &load::METHOD,
+    &gradients::METHOD,
     &Method {
         table: Some(OptionTable::of::<QualityOptions>()),
         restored: |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() })),
@@ -93,6 +98,11 @@ pub(crate) fn with_needs(names: &mut Vec<&'static str>) {
 /// The method of this name.
 pub(super) fn named(name: &str) -> Option<&'static Method> {
     all().find(|method| method.name == name)
+}
+
+/// The files of the stage of this name among derivatives of BIDS; `None` where they are none.
+pub fn derivatives(stage: &str) -> Option<&'static Derivatives> {
+    named(stage)?.derivatives.as_ref()
 }
 
 /// The table of a run's file with this name.

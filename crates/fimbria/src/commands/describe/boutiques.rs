@@ -4,9 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::method::{Kind, Method, OptionAbout, Output};
 
-/// The options that name what is written; the second is that of FSL.
-const WRITTEN: [&str; 2] = ["output", "dir"];
-
 /// The descriptor of a command.
 pub(super) fn descriptor(method: &Method) -> Value {
     // What is said on a terminal is no input of a workflow.
@@ -18,7 +15,7 @@ pub(super) fn descriptor(method: &Method) -> Value {
     let keys: Vec<_> = options.iter().map(|option| key(option)).collect();
     let command_line = format!("fimbria {} {}", method.name, keys.join(" "));
     let inputs: Vec<_> = options.iter().map(|option| input(option)).collect();
-    let output = options.iter().find(|option| WRITTEN.contains(&option.name.as_str()));
+    let output = options.iter().find(|option| option.is_written());
     let mut descriptor = json!({
         "name": format!("fimbria {}", method.name),
         "description": format!("{}.", method.sentence),
@@ -91,11 +88,10 @@ fn input(option: &OptionAbout) -> Value {
     put("value-key", key(option).into());
     put("optional", (!option.required).into());
     // What is written is not there before, and is no file to Boutiques.
-    let is_written = WRITTEN.contains(&option.name.as_str());
     let kind = match option.kind {
         Kind::Flag => "Flag",
         Kind::Number | Kind::Integer => "Number",
-        Kind::Path if !is_written => "File",
+        Kind::Path if !option.is_written() => "File",
         Kind::Path | Kind::Choice | Kind::Text => "String",
     };
     put("type", kind.into());

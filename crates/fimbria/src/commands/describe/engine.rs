@@ -2,8 +2,6 @@
 
 use super::method::{Kind, Method, OptionAbout, Output};
 
-/// The options that name the folder or file that is written; the last is FSL's.
-const WRITTEN: [&str; 3] = ["output", "out", "dir"];
 /// Paths of folders that need not exist.
 const MADE: [&str; 3] = ["scratch", "work_dir", "samples"];
 
@@ -34,7 +32,7 @@ pub(super) fn wrapped(methods: &[Method]) -> Vec<Wrapped<'_>> {
 
 impl<'m> Wrapped<'m> {
     fn new(method: &'m Method) -> Option<Self> {
-        let written = method.options.iter().find(|option| is_written(option))?;
+        let written = method.options.iter().find(|option| option.is_written())?;
         let is_file = method.outputs.iter().any(|output| output.file == "OUT");
         let files = files(&method.outputs);
         (!method.outputs.is_empty()).then_some(Self { method, written, files, is_file })
@@ -84,10 +82,17 @@ impl OptionAbout {
         self.repeatable && self.delimiter.is_none() && takes_one && self.long.is_some()
     }
 
+    /// True of the folder or file that is written.
+    pub(super) fn is_written(&self) -> bool {
+        /// The last is FSL's.
+        const WRITTEN: [&str; 3] = ["output", "out", "dir"];
+        self.kind == Kind::Path && WRITTEN.contains(&self.name.as_str())
+    }
+
     /// True of a file or folder that must exist.
     pub(super) fn is_read(&self) -> bool {
         let name = self.name.as_str();
-        self.kind == Kind::Path && !is_written(self) && !MADE.contains(&name)
+        self.kind == Kind::Path && !self.is_written() && !MADE.contains(&name)
     }
 
     /// `--name`; empty of an argument without one.
@@ -132,10 +137,6 @@ pub(super) fn python_bool(value: bool) -> &'static str {
 /// A literal of Python.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-fn is_written(option: &OptionAbout) -> bool {
-    WRITTEN.contains(&option.name.as_str())
 }
 
 /// The files of a command; those of one identifier are one.

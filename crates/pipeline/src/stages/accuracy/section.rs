@@ -87,7 +87,7 @@ const STREAMLINES: &str = "\n\nA streamline is astray where it is 20° or more o
 const MK: &str = "\n\nKurtosis is that at b = 0, where a fit has no measurement: at b of 2000 s/mm² terms \
                   beyond it make MK too low in white matter.";
 const SUSCEPTIBILITY: &str = "\n\nField and susceptibility are compared less their mean. A field says little of \
-                              what lies at 55° to B0, and near the rim of the brain its own field is \
+                              what varies along 55° to B0, whose errors are streaks at 35°, and near the rim of the brain its own field is \
                               not told from that of bone and air: there and in veins, thinner than \
                               voxels, errors are largest.";
 

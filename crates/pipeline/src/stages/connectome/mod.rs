@@ -1,5 +1,6 @@
 //! The stage that counts streamlines between the regions of a label image.
 
+mod derivatives;
 mod edges;
 mod in_run;
 pub(in crate::stages) mod section;
@@ -29,6 +30,7 @@ use crate::{
     Written,
 };
 
+use self::derivatives::DERIVATIVES;
 pub use self::edges::Edges;
 pub(super) use self::edges::names_of;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
@@ -61,6 +63,7 @@ pub(in crate::stages) const METHOD: Method = Method {
             Ok(matrices.map(Matrices::section))
         },
     }),
+    derivatives: Some(DERIVATIVES),
     ..Method::named("connectome")
 };
 

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::Fields;
 use super::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles, fields};
-use crate::Written;
 use crate::options::{Place, Resolve as _, from_values};
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
+use crate::{Derivatives, Source, Written};
 use crate::{Products, Taken};
 use fimbria_image::{Image, read_image};
 use std::path::Path;
@@ -44,6 +44,20 @@ pub(in crate::stages) const METHOD: Method = Method {
     section: Some(PageSection {
         takes: || vec![Taken::where_made::<Fields>(), Taken::where_made::<LocalFieldOfRun>()],
         draw: |_| Ok(None),
+    }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::Scan],
+        place: |file, names| {
+            let suffix = match file.map() {
+                "totalfield" => Some("desc-total_fieldmap"),
+                "localfield" => Some("desc-local_fieldmap"),
+                "r2star" => Some("R2starmap"),
+                "mask" => Some("desc-gre_mask"),
+                _ => None,
+            };
+            names.of_scan(file, suffix)
+        },
+        ..Derivatives::OF_SERIES
     }),
     ..Method::named("field")
 };

@@ -22,8 +22,8 @@ use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
-    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,
-    Products, RunRecord, Stage, StageError, Taken, Written,
+    Choice, Derivatives, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page,
+    Product, Products, RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
@@ -39,6 +39,11 @@ pub trait FitModel: Options + Clone {
     const TEXT: &'static MethodText;
     /// Text files that are written beside the maps; a fit may make only the first of them.
     const TEXTS: &'static [Written] = &[];
+    /// Its files among derivatives of BIDS.
+    const DERIVATIVES: Derivatives = Derivatives {
+        place: |file, names| names.map(Self::BIDS_MODEL, file),
+        ..Derivatives::OF_SERIES
+    };
     /// What a run makes of it.
     const IN_RUN: InRun = InRun::WhereAsked;
     /// Whether it is one of the maps that a run's presets stand for.

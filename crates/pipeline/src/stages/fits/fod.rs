@@ -1,18 +1,19 @@
 //! The stage that estimates fibre orientation densities.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_image::gradients::Shell;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::fit_maps::{Deviation, FitJob, FitModel, InRun, Outcome};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, Takes, above, choice};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, FileKind, Input, Named, StageError, Written};
+use crate::{Choice, Derivatives, FileKind, Input, Named, StageError, Written};
 
 /// When the responses of other tissues are written.
 const THREE: &str = "where there are three tissues";
@@ -121,6 +122,16 @@ impl FitModel for Parameters {
         Written::file("response_csf.txt", FileKind::Table, "that of fluid").only(THREE),
     ];
 
+    const DERIVATIVES: Derivatives = Derivatives {
+        place: |file, names| names.map(Self::BIDS_MODEL, file),
+        complete: |file, sidecar| {
+            if file.map() == "wm" {
+                add_response(file.folder, sidecar);
+            }
+        },
+        ..Derivatives::OF_SERIES
+    };
+
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(self.bmax)
     }
@@ -162,6 +173,20 @@ impl FitModel for Parameters {
         let texts = [white].into_iter().chain(isotropic.into_iter().flatten());
         Ok(Outcome { fitted, texts: texts.map(|response| response.to_string()).collect() })
     }
+}
+
+/// Adds to the sidecar of densities what BIDS wants to know of them: the response in `folder`.
+fn add_response(folder: &Path, sidecar: &mut Value) {
+    let text = std::fs::read_to_string(folder.join("response.txt")).unwrap_or_default();
+    let numbers = |line: &str| -> Vec<f64> {
+        line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(numbers);
+    let rows: Vec<_> = rows.filter(|row| !row.is_empty()).collect();
+    if !rows.is_empty() {
+        sidecar["ResponseFunction"] = json!({ "Type": "zsh", "Coefficients": rows });
+    }
+    sidecar["NonNegativity"] = json!("constrained");
 }
 
 static TEXT: MethodText = MethodText {

@@ -329,6 +329,7 @@ impl<P: FitModel> Fit for Of<P> {
                 text: |records| {
                     records.iter().find_map(FitMaps::<P>::of_record)?.parameters.methods()
                 },
+                derivatives: Some(P::DERIVATIVES),
                 ..Method::named(P::STAGE)
             }
         }

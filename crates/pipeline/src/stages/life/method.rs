@@ -1,15 +1,16 @@
 //! The evaluation among all methods, and in words for a paper.
 
 use fimbria_life::Method as Solver;
+use serde_json::json;
 
 use super::{LIFE_WRITES, LifeInRun, LifeParameters};
 use super::{Weighed, section};
 use crate::Taken;
-use crate::Written;
 use crate::stages::in_run::{InRun, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
 use crate::stages::track::tractogram_of;
+use crate::{Derivatives, Source, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -31,6 +32,18 @@ pub(in crate::stages) const METHOD: Method = Method {
             (Some(weighed), Some(fa)) => Ok(Some(section::weights(weighed, fa, shown.mask)?)),
             _ => Ok(None),
         },
+    }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::Series, Source::Mask, Source::Tissues],
+        place: |file, names| match file.stem() {
+            "pruned" => names.of_series("desc-pruned_tractogram", file.extension()),
+            _ => names.map("life", file),
+        },
+        describe: |file| {
+            let text = "the streamlines of positive weight: those that explain the signal";
+            (file.stem() == "pruned").then(|| json!({ "Description": text }))
+        },
+        ..Derivatives::OF_SERIES
     }),
     ..Method::named("life")
 };

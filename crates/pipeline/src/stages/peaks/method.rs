@@ -2,7 +2,6 @@
 
 use super::{FindPeaks, PEAKS_WRITES, PeaksParameters, section};
 use crate::Taken;
-use crate::Written;
 use crate::stages::fits::fit_maps::FitMaps;
 use crate::stages::fits::{self, FOD, fod};
 use crate::stages::fod_field::FodField;
@@ -10,6 +9,7 @@ use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
+use crate::{Derivatives, Written};
 use fimbria_tensors::peaks::Peaks;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -37,6 +37,7 @@ pub(in crate::stages) const METHOD: Method = Method {
             _ => Ok(None),
         },
     }),
+    derivatives: Some(Derivatives::OF_SERIES),
     ..Method::named("peaks")
 };
 

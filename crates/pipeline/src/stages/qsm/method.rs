@@ -8,7 +8,7 @@ use crate::stages::field::local_field;
 use crate::stages::field::scan_of;
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
-use crate::{Taken, Written};
+use crate::{Derivatives, Source, Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -41,6 +41,18 @@ pub(in crate::stages) const METHOD: Method = Method {
             Some(map) => Ok(Some(section::susceptibility(map, local_field(shown.products))?)),
             None => Ok(None),
         },
+    }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::Scan, Source::Series],
+        place: |file, names| {
+            let suffix = match file.map() {
+                "chi" => Some("Chimap"),
+                "mask" => Some("desc-qsm_mask"),
+                _ => None,
+            };
+            names.of_scan(file, suffix)
+        },
+        ..Derivatives::OF_SERIES
     }),
     ..Method::named("qsm")
 };

@@ -7,12 +7,13 @@ use clap::Args;
 use fimbria_image::{MapKind, counted};
 use fimbria_report::{Section, Table};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{MapFile, REGIONS_WRITES, RegionTable, Segmentation, SumUpRegions};
 use crate::options::{Described as _, Takes};
 use crate::stages::in_run::{InRun, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
-use crate::{Taken, Written};
+use crate::{Derivatives, Source, Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     table: Some(OptionTable::of::<RegionsInRun>()),
@@ -38,8 +39,32 @@ pub(in crate::stages) const METHOD: Method = Method {
         takes: || vec![Taken::where_made::<RegionTable>()],
         draw: |shown| Ok(shown.products.find::<RegionTable>().map(section)),
     }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::Series, Source::Mask, Source::Labels],
+        by_labels: true,
+        place: |file, names| names.of_labels("scalarstats", file.extension()),
+        describe: |_| Some(columns()),
+        ..Derivatives::OF_SERIES
+    }),
     ..Method::named("regions")
 };
+
+/// What the columns of the table hold, as a sidecar of BIDS.
+fn columns() -> Value {
+    json!({
+        "Description": "maps over the regions of a segmentation, a line for each region and map",
+        "index": { "Description": "number of the region in the segmentation" },
+        "name": { "Description": "what the region is called" },
+        "map": { "Description": "the map, after the stage that made it (dti/FA)" },
+        "voxels": { "Description": "voxels of the map in the region" },
+        "volume_ml": { "Description": "their volume", "Units": "ml" },
+        "n": { "Description": "those of them that have a value" },
+        "mean": { "Description": "mean of the values, in the unit of the map" },
+        "sd": { "Description": "standard deviation (n - 1)" },
+        "median": { "Description": "median" },
+        "p5": { "Description": "5th percentile; p25, p75 and p95 likewise" },
+    })
+}
 
 /// The table `[regions]` of a run.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]

@@ -3,12 +3,13 @@
 use super::section;
 use super::{SIFT2_WRITES, Sift2InRun, Sift2Parameters};
 use crate::Taken;
-use crate::Written;
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::shown::Methods;
 use crate::stages::track::{TrackInRun, tractogram_of};
+use crate::{Derivatives, Source, Written};
 use fimbria_life::sift2::Sift2;
+use serde_json::json;
 
 pub(in crate::stages) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -27,6 +28,21 @@ pub(in crate::stages) const METHOD: Method = Method {
     section: Some(PageSection {
         takes: || vec![Taken::where_made::<Sift2>()],
         draw: |shown| Ok(shown.products.find().map(section::weights)),
+    }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::Series, Source::Mask, Source::Tissues],
+        place: |file, names| match file.stem() {
+            "weights" => names.of_series("model-sift2_streamlineweights", "csv"),
+            _ => names.map("sift2", file),
+        },
+        describe: |file| {
+            let text =
+                "weight of each streamline of the tractogram, a line each, by the model of SIFT2";
+            (file.stem() == "weights").then(|| {
+                json!({ "Description": text, "Units": "arbitrary", "Parameters": file.parameters })
+            })
+        },
+        ..Derivatives::OF_SERIES
     }),
     ..Method::named("sift2")
 };

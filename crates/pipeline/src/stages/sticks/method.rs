@@ -8,8 +8,7 @@ use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
-use crate::{Named, OutputFolder};
-use crate::{Taken, Written};
+use crate::{Derivatives, Named, OutputFolder, Taken, Written};
 use fimbria_image::sticks::StickSamples;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -34,6 +33,10 @@ pub(in crate::stages) const METHOD: Method = Method {
             }
             _ => Ok(None),
         },
+    }),
+    derivatives: Some(Derivatives {
+        place: |file, names| format!("dwi/{}desc-sticks.bedpostX/{}", names.series, file.file),
+        ..Derivatives::OF_SERIES
     }),
     ..Method::named("sticks")
 };

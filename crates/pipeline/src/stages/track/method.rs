@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fimbria_streamlines::Format;
 
+use super::derivatives::DERIVATIVES;
 use super::{
     Algorithm, AnatomyOptions, TRACK_WRITES, Through, TrackInRun, TrackParameters, WholeBrain,
     tracks_name,
@@ -41,6 +42,7 @@ pub(in crate::stages) const METHOD: Method = Method {
             _ => Ok(None),
         },
     }),
+    derivatives: Some(DERIVATIVES),
     ..Method::named("track")
 };
 

@@ -7,6 +7,7 @@
 
 mod anatomy;
 mod counted;
+mod derivatives;
 mod directions;
 mod edges;
 mod files;

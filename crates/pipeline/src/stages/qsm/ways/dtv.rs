@@ -14,7 +14,7 @@ pub(super) const FACTS: Facts = Facts {
     sentence: "guided by diffusion: total variation of what FA, V1, MD and S0 do not explain; without \
                    them that of the map",
     details: "minimises ½‖w (x * d + a B - b)‖² + λ Σ|∇(x - Σ c Φ)|: total variation, but for edges \
-                  that diffusion explains. d is the dipole, x 0 outside the mask, Φ the images FA, MD and S0 \
+                  that diffusion explains. d is the dipole, x is free outside the mask (--outside), Φ the images FA, MD and S0 \
                   and their squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients \
                   c and a are fitted with the map, so that images which explain nothing change nothing; \
                   without any it is tv.",
