@@ -13,7 +13,7 @@ import pytest
 import fimbria
 
 
-MODULES = ["", ".chunks", ".eigen", ".fits", ".gradients", ".images", ".machine", ".methods", ".models", ".programs", ".tractograms"]
+MODULES = ["", "._fit", ".chunks", ".eigen", ".fits", ".gradients", ".images", ".machine", ".methods", ".models", ".programs", ".tractograms"]
 
 
 def examples():

@@ -299,3 +299,45 @@ def test_options_of_every_kind_are_passed_on(gtab, series):
     fit = fimbria.TensorModel(gtab, "WLS", shells=[1000], maps=["FA", "MD"])
     assert json.dumps(fit.options)
     assert set(fit.fit(series).maps) == {"FA", "MD", "status"}
+
+
+def test_shapes_of_the_tensor_are_those_of_the_kurtosis_fit_too(gtab, series):
+    fit = fimbria.KurtosisModel(gtab).fit(series)
+    assert np.allclose(fit.linearity, fit.maps["linearity"], atol=1e-5)
+    assert np.allclose(fit.planarity + fit.linearity + fit.sphericity, 1, atol=1e-5)
+    tensor = fimbria.TensorModel(gtab).fit(series)
+    values = tensor.evals - tensor.evals.mean(axis=-1, keepdims=True)
+    mode = 3 * np.sqrt(6) * values.prod(axis=-1) / np.linalg.norm(values, axis=-1) ** 3
+    assert np.allclose(tensor.mode, mode, atol=1e-3) and np.all(np.abs(fit.mode) <= 1 + 1e-5)
+
+
+def test_a_map_that_is_missing_is_an_attribute_error_that_names_those_there(gtab, series):
+    fit = fimbria.TensorModel(gtab, maps="FA").fit(series)
+    for name in ("evals", "linearity", "nothing"):
+        assert not hasattr(fit, name)
+        with pytest.raises(AttributeError, match="FA"):
+            getattr(fit, name)
+    with pytest.raises(KeyError, match="there is no map `L1`; there are FA"):
+        fit.maps["L1"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda gtab, data: fimbria.TensorModel(gtab.bvals, gtab.bvecs), TypeError, "a pair"),
+        (lambda gtab, data: fimbria.TensorModel(gtab).fit(data, threads=-1), ValueError, "threads is -1"),
+        (lambda gtab, data: fimbria.TensorModel(gtab).fit(data, threads="all"), TypeError, "threads is 'all'"),
+        (lambda gtab, data: fimbria.TensorModel(gtab).fit(data, affine=np.eye(3)), ValueError, r"affine has the shape \(3, 3\)"),
+        (lambda gtab, data: fimbria.load("nowhere.nii.gz"), FileNotFoundError, "nowhere.nii.gz"),
+        (lambda gtab, data: fimbria.fit("dit", data, gtab), KeyError, "`dit` is no fit"),
+    ],
+)
+def test_wrong_calls_say_what_is_wrong(gtab, series, wrong, error, says):
+    with pytest.raises(error, match=says):
+        wrong(gtab, series)
+
+
+def test_a_model_says_which_volumes_it_is_for(gtab):
+    assert "by default it takes b up to 1500" in repr(fimbria.TensorModel(gtab))
+    assert "by default" not in repr(fimbria.TensorModel(gtab, bmax=2000))
+    assert "clip='0,3'" in repr(fimbria.KurtosisModel(gtab, clip=(0, 3)))
