@@ -152,13 +152,15 @@ pub(crate) fn qsm<'py>(
             dqsm_files: false,
             compares: false,
             relative: files.is_relative(),
+            guided: files.has_directions(),
             checkpointing: None,
         };
         stage.compute(&mut products, log)?;
         Ok(products.take::<ChiMap>()?)
     })?;
-    let ChiMap { chi, anisotropy, residual, convergence, stopped, metrics, .. } = made;
-    let maps = [("chi", Some(chi)), ("msa", anisotropy), ("residual", residual)];
+    let ChiMap { chi, unguided, anisotropy, residual, convergence, stopped, metrics, .. } = made;
+    let maps =
+        [("chi", Some(chi)), ("chi_tv", unguided), ("msa", anisotropy), ("residual", residual)];
     let maps = maps.into_iter().filter_map(|(name, image)| Some((name.to_owned(), image?)));
     let result = PyDict::new(py);
     result.set_item("maps", maps_of(py, maps)?)?;

@@ -158,6 +158,19 @@ impl VoxelSet {
         Self { grid: self.grid, inside }
     }
 
+    /// With what it encloses: what no way through faces leads to from the edge of the grid.
+    #[must_use]
+    pub fn enclosing(mut self) -> Self {
+        let mut beyond: Vec<bool> = self.inside.iter().map(|inside| !inside).collect();
+        for voxel in 0..beyond.len() {
+            if beyond[voxel] && neighbours(&self.grid, voxel).count() < 6 {
+                take_piece(&mut beyond, &self.grid, voxel);
+            }
+        }
+        self.inside.iter_mut().zip(beyond).for_each(|(inside, hole)| *inside |= hole);
+        self
+    }
+
     /// With what is enclosed in each slice along the third axis: a slab of few slices encloses
     /// nothing in three dimensions, and what three enclose each slice does.
     pub fn filled(mut self) -> Self {

@@ -12,6 +12,8 @@
 
 #[path = "susceptibility/maps.rs"]
 mod maps;
+#[path = "susceptibility/scan.rs"]
+mod scan;
 #[path = "susceptibility/scene.rs"]
 mod scene;
 #[path = "susceptibility/tables.rs"]

@@ -119,6 +119,7 @@ impl Qsm {
             dqsm_files: files.dqsm_files,
             compares: files.truth.is_some(),
             relative: files.is_relative(),
+            guided: files.has_directions(),
             checkpointing: Some(checkpointing),
         };
         let load = LoadLocalField { files, fa_threshold };

@@ -71,18 +71,18 @@ fn two_echoes_with_a_phase_at_time_zero_are_warned_of_and_name_the_option_that_m
     // Half a turn of what the second echo misses is crossed within the mask.
     let folder = with_echoes([0.0046, 0.0092], |p| PI + 0.1 * p[2]);
     let line = "field phase1.nii phase2.nii --mask mask.nii";
-    let said = folder.done(&format!("{line} -o plain")).stderr;
-    assert!(said.contains("phase at echo time 0") && said.contains("--smooth-offset"), "{said}");
+    let said = folder.done(&format!("{line} --offset false -o plain")).stderr;
+    assert!(said.contains("phase at echo time 0") && said.contains("--offset smooth"), "{said}");
     let record = folder.json("plain/run.json");
-    assert!(record["warnings"].to_string().contains("--smooth-offset"), "{record}");
+    assert!(record["warnings"].to_string().contains("--offset smooth"), "{record}");
     assert!(record["stages"][0]["counts"]["phase_steps"].as_u64().unwrap() > 100, "{record}");
     folder.done("report plain --title it -o page.html");
     let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
-    assert!(page.contains("--smooth-offset"));
+    assert!(page.contains("--offset smooth"));
     let said = folder.done(&format!("{line} --offset true -o fitted")).stderr;
     assert!(!said.contains("phase at echo time 0"), "{said}");
     is_the_field(&folder, "fitted", 2e-3);
-    let said = folder.done(&format!("{line} --smooth-offset -o smoothed")).stderr;
+    let said = folder.done(&format!("{line} -o smoothed")).stderr;
     assert!(!said.contains("phase at echo time 0"), "{said}");
     // Without one nothing is said.
     let folder = with_field_map();
@@ -159,7 +159,9 @@ fn holes_of_a_mask_are_counted_and_told_with_what_they_cost() {
     holes.iter().for_each(|&v| image.data[v] = 0.0);
     write_image(folder.join("holes.nii"), &image, &WriteOptions::default()).unwrap();
     for (mask, expected) in [("holes", holes.len()), ("mask", 0)] {
-        let said = folder.done(&format!("field phasediff.nii --mask {mask}.nii -o {mask}")).stderr;
+        let said = folder
+            .done(&format!("field phasediff.nii --mask {mask}.nii --mask-quality 0 -o {mask}"))
+            .stderr;
         let record = folder.json(&format!("{mask}/run.json"));
         assert_eq!(record["stages"][0]["counts"]["voxels_of_holes"], expected);
         assert_eq!(said.contains("the mask encloses"), expected > 0, "{said}");
@@ -183,9 +185,9 @@ fn field_maps_as_scanners_leave_them_are_taken_for_what_they_are() {
     let files = format!(
         "{gre}_e1_ph.nii.gz {gre}_e2_ph.nii.gz --magnitude {gre}_e1.nii.gz {gre}_e2.nii.gz"
     );
-    let said = folder.done(&format!("field {files} -o plain")).stderr;
-    assert!(said.contains("--smooth-offset"), "{said}");
-    let said = folder.done(&format!("field {files} --smooth-offset -o smooth")).stderr;
+    let said = folder.done(&format!("field {files} --offset false -o plain")).stderr;
+    assert!(said.contains("--offset smooth"), "{said}");
+    let said = folder.done(&format!("field {files} -o smooth")).stderr;
     assert!(!said.contains("phase at echo time 0"), "{said}");
     folder.done(&format!("field {files} --offset true -o difference"));
     // Off the difference of the echoes, taken directly, by more than 0.5 ppm, a third of a turn.

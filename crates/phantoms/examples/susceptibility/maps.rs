@@ -10,7 +10,7 @@ use fimbria_qsm::phase::{HZ_PER_TESLA, combine_echoes};
 use fimbria_qsm::variation::{
     Guidance, Outside, Prior, Variation, VariationMap, reconstruct_variation,
 };
-use fimbria_qsm::{FieldModel, Shape, dir_vox};
+use fimbria_qsm::{FieldModel, Shape, dir_vox, noise_of_field};
 
 use crate::scene::{Diffusion, Scene, wrapped};
 
@@ -47,6 +47,7 @@ impl Scene {
     pub(crate) fn map(
         &self,
         field: &Local,
+        weights: Option<&[f32]>,
         diffusion: Option<&Diffusion>,
         variation: Variation,
         workers: &Workers,
@@ -72,7 +73,7 @@ impl Scene {
         let map = reconstruct_variation(
             &model,
             &pick(&field.field),
-            None,
+            weights.map(pick).as_deref(),
             prior,
             variation,
             &Backend::cpu(workers),
@@ -83,16 +84,36 @@ impl Scene {
         Ok((chi, map))
     }
 
-    /// NRMSE in %, 3 mm inside the brain where the map is known.
-    pub(crate) fn error(&self, chi: &[f32], known: &Mask) -> f64 {
-        let voxels: Vec<u32> = self
-            .inside
-            .voxels
-            .iter()
-            .copied()
-            .filter(|v| known.voxels.binary_search(v).is_ok())
-            .collect();
-        fimbria_qsm::metrics::compare(self.grid.dims, chi, &self.chi, &voxels).nrmse
+    /// NRMSE in %, 3 mm inside the brain: of a voxel without a map 0 is taken.
+    pub(crate) fn error(&self, chi: &[f32]) -> f64 {
+        fimbria_qsm::metrics::compare(self.grid.dims, chi, &self.chi, &self.inside.voxels).nrmse
+    }
+
+    /// The noise of a field, ppm.
+    pub(crate) fn noise(&self, field: &Local) -> Made<f64> {
+        let voxels = &field.mask.voxels;
+        let spheres = vec![Shape::Sphere; voxels.len()];
+        let model = FieldModel::new(&self.geometry, voxels, spheres, voxels)?;
+        let inside: Vec<f32> = voxels.iter().map(|&v| field.field[v as usize]).collect();
+        Ok(noise_of_field(&model, &inside)?)
+    }
+
+    /// How much of the truth the nuclei of the map have: its slope over the voxels above 0.04 ppm.
+    pub(crate) fn slope(&self, chi: &[f32]) -> f64 {
+        let nuclei = self.inside.voxels.iter().filter(|v| self.chi[**v as usize] > 0.04);
+        let voxels: Vec<u32> = nuclei.copied().collect();
+        let mean = |map: &[f32], voxels: &[u32]| {
+            voxels.iter().map(|&v| f64::from(map[v as usize])).sum::<f64>() / voxels.len() as f64
+        };
+        let contrast = |map: &[f32]| mean(map, &voxels) - mean(map, &self.inside.voxels);
+        contrast(chi) / contrast(&self.chi)
+    }
+
+    /// The part of the brain, 3 mm inside, that `known` lacks, in %.
+    pub(crate) fn lost(&self, known: &Mask) -> f64 {
+        let is_lost = |v: &&u32| known.voxels.binary_search(v).is_err();
+        let inside = &self.inside.voxels;
+        100.0 * inside.iter().filter(is_lost).count() as f64 / inside.len() as f64
     }
 }
 

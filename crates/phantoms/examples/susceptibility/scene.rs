@@ -20,6 +20,8 @@ pub(crate) struct SceneSpec {
     pub(crate) times_ms: &'static [f64],
     pub(crate) tilt_deg: [f64; 3],
     pub(crate) subject: u64,
+    /// Whether balls of air lie at the base of the brain, beside those that the head has.
+    pub(crate) has_air: bool,
 }
 
 const PLAIN: SceneSpec = SceneSpec {
@@ -29,6 +31,7 @@ const PLAIN: SceneSpec = SceneSpec {
     times_ms: &[4.0, 12.0, 20.0, 28.0],
     tilt_deg: [6.0, -4.0, 3.0],
     subject: 11,
+    has_air: false,
 };
 
 pub(crate) const SCENES: &[SceneSpec] = &[
@@ -49,6 +52,14 @@ pub(crate) const SCENES: &[SceneSpec] = &[
         ..PLAIN
     },
     SceneSpec { name: "oblique", tilt_deg: [25.0, -18.0, 12.0], subject: 15, ..PLAIN },
+    SceneSpec { name: "hollow, air", subject: 16, has_air: true, ..PLAIN },
+    SceneSpec {
+        name: "isotropic, air",
+        fibres: Fibres::Tensors,
+        subject: 18,
+        has_air: true,
+        ..PLAIN
+    },
     SceneSpec { name: "two-echoes", times_ms: &[4.9, 9.8], subject: 17, ..PLAIN },
 ];
 
@@ -63,6 +74,8 @@ pub(crate) enum Seen {
 /// Of lesions that susceptibility sees, ppm: of multiple sclerosis, with iron at the rim counted in.
 pub(crate) const LESION_PPM: f64 = 0.02;
 const LESIONS: usize = 6;
+/// Of air beside tissue.
+const AIR_PPM: f64 = 9.4;
 pub(crate) const LESION_MM: [f64; 2] = [6.0, 9.0];
 
 pub(crate) struct Lesion {
@@ -139,11 +152,12 @@ impl Scene {
         let (mut chi, mut local, total) =
             (truth("chi")?, truth("local_field")?, truth("total_field")?);
         let offset = truth("phase_offset")?;
-        let background = total.iter().zip(&local).map(|(total, local)| total - local).collect();
+        let mut background: Vec<f32> =
+            total.iter().zip(&local).map(|(total, local)| total - local).collect();
         let n = grid.len();
         let volumes =
             |image: &Image| (0..image.n_volumes).map(|v| image.volume(v).to_vec()).collect();
-        let (mut phases, magnitudes): (Vec<Vec<f32>>, Vec<Vec<f32>>) =
+        let (mut phases, mut magnitudes): (Vec<Vec<f32>>, Vec<Vec<f32>>) =
             (volumes(&scan.phase), volumes(&scan.magnitude));
         let of =
             |name: &str| head.truth(name).map(|image| image.data[..n].to_vec()).ok_or("no truth");
@@ -162,6 +176,22 @@ impl Scene {
             data: diffusion.fa.iter().map(|fa| f32::from(u8::from(*fa > 0.3))).collect(),
         }));
         let mask = scan.mask.clone();
+        for ball in air(&grid, &mask).iter().filter(|_| spec.has_air) {
+            for v in 0..n {
+                let fields = fields_of_sphere(&grid, v, ball);
+                let mean = fields.iter().sum::<f64>() / fields.len() as f64;
+                background[v] += (AIR_PPM * mean) as f32;
+                for (e, time) in times_s.iter().enumerate() {
+                    let turns = HZ_PER_TESLA * 1e-6 * spec.b0_tesla * time * AIR_PPM;
+                    let sum = fields.iter().fold([0.0; 2], |[re, im], field| {
+                        let (sin, cos) = (TAU * turns * field).sin_cos();
+                        [re + cos, im + sin]
+                    });
+                    phases[e][v] = wrapped(f64::from(phases[e][v]) + sum[1].atan2(sum[0]));
+                    magnitudes[e][v] *= (sum[0].hypot(sum[1]) / fields.len() as f64) as f32;
+                }
+            }
+        }
         let lesions = lesions(&grid, &white, &mask);
         // Where they are susceptible they add a field in closed form, to the phase of every echo as well.
         for lesion in lesions.iter().filter(|lesion| lesion.seen != Seen::Diffusion) {
@@ -250,12 +280,41 @@ fn lesions(grid: &Grid, white: &VoxelSet, mask: &Mask) -> Vec<Lesion> {
     lesions
 }
 
+/// Balls of air beside the places where the mask reaches farthest forward and down, and to either side and down.
+fn air(grid: &Grid, mask: &Mask) -> Vec<Lesion> {
+    const RADIUS_MM: f64 = 12.0;
+    const GAP_MM: f64 = 4.0;
+    let at = |v: u32| grid.ras_from_vox.apply(grid.voxel(v as usize).map(|i| i as f64));
+    let along = |p: [f64; 3], d: [f64; 3]| (0..3).map(|a| p[a] * d[a]).sum::<f64>();
+    let ball = |d: [f64; 3]| {
+        let places = mask.voxels.iter().map(|&v| at(v));
+        let farthest = places.max_by(|a, b| along(*a, d).total_cmp(&along(*b, d)));
+        let centre = farthest.map(|p| [0, 1, 2].map(|a| p[a] + (RADIUS_MM + GAP_MM) * d[a]));
+        centre.map(|centre| Lesion {
+            seen: Seen::Chi,
+            centre,
+            radius_mm: RADIUS_MM,
+            voxels: Vec::new(),
+        })
+    };
+    let directions = [[0.0, 0.8, -0.6], [0.8, 0.0, -0.6], [-0.8, 0.0, -0.6]];
+    directions.into_iter().filter_map(ball).collect()
+}
+
 /// The part of a voxel that is in a lesion, and the mean field over it where its susceptibility is 1.
 fn sphere(grid: &Grid, voxel: usize, lesion: &Lesion) -> (f64, f64) {
+    let fields = fields_of_sphere(grid, voxel, lesion);
+    let n = fields.len() as f64;
+    // Within it is 0, and nowhere else.
+    let part = fields.iter().filter(|field| **field == 0.0).count() as f64;
+    (part / n, fields.iter().sum::<f64>() / n)
+}
+
+/// The field at points of a voxel where the susceptibility of a lesion is 1: 0 within.
+fn fields_of_sphere(grid: &Grid, voxel: usize, lesion: &Lesion) -> Vec<f64> {
     const FINER: usize = 4;
     let at = grid.voxel(voxel).map(|i| i as f64);
-    let (mut part, mut field) = (0.0, 0.0);
-    for i in 0..FINER.pow(3) {
+    let field = |i: usize| {
         let step = [i % FINER, i / FINER % FINER, i / (FINER * FINER)];
         let p = grid
             .ras_from_vox
@@ -263,11 +322,9 @@ fn sphere(grid: &Grid, voxel: usize, lesion: &Lesion) -> (f64, f64) {
         let d = [0, 1, 2].map(|a| p[a] - lesion.centre[a]);
         let r = d.iter().map(|c| c * c).sum::<f64>().sqrt();
         if r < lesion.radius_mm {
-            part += 1.0;
-        } else {
-            field += (lesion.radius_mm / r).powi(3) * (3.0 * (d[2] / r).powi(2) - 1.0) / 3.0;
+            return 0.0;
         }
-    }
-    let n = FINER.pow(3) as f64;
-    (part / n, field / n)
+        (lesion.radius_mm / r).powi(3) * (3.0 * (d[2] / r).powi(2) - 1.0) / 3.0
+    };
+    (0..FINER.pow(3)).map(field).collect()
 }

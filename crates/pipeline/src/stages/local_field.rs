@@ -1,6 +1,6 @@
 //! A field to be mapped, with what is known of its voxels.
 
-use fimbria_image::{Grid, Mask};
+use fimbria_image::{Grid, Image, Mask};
 use fimbria_qsm::variation::Guidance;
 use fimbria_qsm::{Geometry, Shape};
 
@@ -36,6 +36,14 @@ pub struct LocalField {
 }
 
 impl LocalField {
+    /// The volume of the values of its voxels, 0 elsewhere.
+    pub(super) fn volume_of(&self, values: &[f32]) -> Image {
+        let mut volume = Image::zeros(self.grid, 1);
+        let voxels = self.mask.voxels.iter().zip(values);
+        voxels.for_each(|(&voxel, value)| volume.data[voxel as usize] = *value);
+        volume
+    }
+
     /// The same of some of its voxels alone.
     pub(super) fn only(&self, some: &Mask) -> Self {
         let is_kept: Vec<bool> =

@@ -1,41 +1,18 @@
 //! Where there is no mask: the voxels that have a field.
 
-use fimbria_image::{Grid, Image, Mask};
-
-use fimbria_image::morphology::neighbours;
+use fimbria_image::morphology::VoxelSet;
+use fimbria_image::{Image, Mask};
 
 /// All voxels but those whose field is 0 from there to the edge of the volume, as programs leave it
 /// outside of what they work on. Zeros that the field encloses are numbers like others: a sphere's
 /// field is 0 inside.
 pub(in crate::stages) fn with_field(field: &Image) -> Mask {
-    let grid = field.grid;
-    let outside = reached_from_edge(&grid, |voxel| field.data[voxel] == 0.0);
-    let inside = (0..grid.len()).filter(|&v| !outside[v]);
-    Mask { grid, voxels: inside.map(|v| v as u32).collect() }
-}
-
-/// The voxels that are reached from the edge of the volume through voxels that are open.
-pub(in crate::stages) fn reached_from_edge(
-    grid: &Grid,
-    is_open: impl Fn(usize) -> bool,
-) -> Vec<bool> {
-    let mut reached = vec![false; grid.len()];
-    let is_at_edge = |voxel: usize| neighbours(grid, voxel).count() < 6;
-    let mut found: Vec<usize> = (0..grid.len()).filter(|&v| is_open(v) && is_at_edge(v)).collect();
-    found.iter().for_each(|&v| reached[v] = true);
-    while let Some(voxel) = found.pop() {
-        for next in neighbours(grid, voxel) {
-            if is_open(next) && !std::mem::replace(&mut reached[next], true) {
-                found.push(next);
-            }
-        }
-    }
-    reached
+    VoxelSet::where_value(field.grid, &field.data, |b| *b != 0.0).enclosing().to_mask()
 }
 
 #[cfg(test)]
 mod tests {
-    use fimbria_image::Affine;
+    use fimbria_image::{Affine, Grid};
 
     use super::*;
 

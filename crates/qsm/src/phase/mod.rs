@@ -18,7 +18,7 @@ pub use bipolar::{ReadoutRamp, readout_ramp};
 pub use coils::{CombinedCoils, alternates, combine_coils, turn_every_second};
 pub use combine::{Combined, combine_echoes, r2star, with_signal};
 pub use laplacian::unwrap_laplacian;
-pub use quality::phase_quality;
+pub use quality::{MASK_QUALITY, phase_quality, reliable_voxels};
 pub(crate) use region::neighbours;
 pub use region::{EchoPhase, unwrap_region};
 pub use scale::{Maker, PhaseError, radians_of_maker, radians_of_range, to_radians};

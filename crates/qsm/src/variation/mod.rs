@@ -55,8 +55,16 @@ use crate::device::{Ended, where_it_gains};
 use crate::operator::check_weights;
 use crate::{FieldModel, QsmError};
 
-/// Default of λ, of a field in ppm.
+/// Default of λ, of a field in ppm whose noise is at most [`USUAL_NOISE`].
 pub const LAMBDA: f64 = 2e-4;
+/// The noise, ppm, that [`LAMBDA`] was chosen at.
+pub const USUAL_NOISE: f64 = 0.002;
+
+/// The default of λ of a field with so much noise (ppm): in proportion to it, and not below [`LAMBDA`], since
+/// models err as well.
+pub fn lambda_of_noise(noise: f64) -> f64 {
+    LAMBDA * (noise / USUAL_NOISE).max(1.0)
+}
 
 /// Defaults of the iterations at most, and of the relative change of the map to stop at.
 pub const ITERATIONS: usize = 100;

@@ -50,12 +50,8 @@ const FIELD: Proof = Proof {
             ),
             (
                 "coils",
-                On(
-                    "gre/phase.nii --magnitude gre/magnitude.nii --mask gre/mask.nii --smooth-offset",
-                    "--coils 1",
-                ),
+                On("gre/phase.nii --magnitude gre/magnitude.nii --mask gre/mask.nii", "--coils 1"),
             ),
-            ("smooth-offset", With("--smooth-offset")),
             (
                 "relative",
                 Two(

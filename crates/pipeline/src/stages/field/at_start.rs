@@ -1,4 +1,4 @@
-//! Whether the phase at echo time 0 is zero, where it is taken to be.
+//! Whether the phase at echo time 0 is zero where it is taken to be, or once a smooth one was taken off.
 
 use fimbria_image::{Grid, Mask, counted};
 use fimbria_qsm::phase::{HZ_PER_TESLA, PhaseAtStart};
@@ -13,6 +13,7 @@ pub(super) fn report_phase_at_start(
     times: &[f64],
     mask: &Mask,
     b0_tesla: Option<f64>,
+    is_smoothed: bool,
     log: &Logbook<'_>,
 ) {
     let found = PhaseAtStart::of(grid, unwrapped, magnitudes, times, &mask.voxels);
@@ -26,12 +27,15 @@ pub(super) fn report_phase_at_start(
         Some(b0) => format!(" of up to {:.2} ppm", 1e6 / (HZ_PER_TESLA * b0 * times[1])),
         None => String::new(),
     };
+    let (what, remedy) = match is_smoothed {
+        true => ("smooth", ""),
+        false => ("zero", "take a smooth one off (--offset smooth) or "),
+    };
     log.warn(
         Page::Susceptibility,
         &format!(
-            "the phase at echo time 0 is taken to be zero and is not: the echoes put it at {:.2} radians \
-             (median size), so that the field is biased and has steps{height} between {} of neighbours: \
-             take a smooth one off (--smooth-offset) or fit one in each voxel (--offset true)",
+            "the phase at echo time 0 is taken to be {what} and is not: the echoes put what is left of it at {:.2} radians (median size), so that the field is \
+             biased and has steps{height} between {} of neighbours: {remedy}fit one in each voxel (--offset true)",
             found.median_rad,
             counted(found.steps, "pair"),
         ),

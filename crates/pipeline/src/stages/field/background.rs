@@ -5,7 +5,7 @@ use std::fmt::{self, Debug};
 use fimbria_qsm::background::Background;
 use serde::de::DeserializeOwned;
 
-use super::options::{FieldParameters, Unwrapping};
+use super::options::{FieldParameters, StartPhase, Unwrapping};
 use super::ways::{DEFAULT, WAYS};
 use crate::Choice;
 use crate::columns::wrapped;
@@ -84,6 +84,9 @@ impl Way for BackgroundMethod {
 }
 
 const ROMEO: &str = "Dymerska B et al. Magn Reson Med 85, 2294 (2021)";
+const ECKSTEIN: &str = "Eckstein K et al. Magn Reson Med 79, 2996 (2018)";
+const CONSENSUS: &str =
+    "QSM Consensus Organization Committee, Bilgic B et al. Magn Reson Med 91, 1834 (2024)";
 const LAPLACIAN: &str = "Schofield M, Zhu Y. Opt Lett 28, 1194 (2003)";
 
 impl Resolved<FieldParameters> {
@@ -104,28 +107,38 @@ impl Resolved<FieldParameters> {
             Unwrapping::Region => ("along the most reliable paths first (as ROMEO)", ROMEO),
             Unwrapping::Laplacian => ("by the Laplacian", LAPLACIAN),
         };
-        let offset = match self.offset {
-            None => "",
-            Some(true) => " The phase at echo time 0 was fitted.",
-            Some(false) => " The phase at echo time 0 was taken as 0.",
+        let offset = match self.offset.map(|given| given.0) {
+            None => " Of several echoes a smooth phase at echo time 0 was taken off (MCPC-3D-S).",
+            Some(StartPhase::Smooth) => " A smooth phase at echo time 0 was taken off (MCPC-3D-S).",
+            Some(StartPhase::Fitted) => " The phase at echo time 0 was fitted.",
+            Some(StartPhase::Zero) => " The phase at echo time 0 was taken as 0.",
         };
-        let quality = self.mask_quality.map_or(String::new(), |least| {
-            format!(" Voxels whose phase had a quality below {least} were left out.")
-        });
+        let quality = match self.mask_quality {
+            Some(least) if least > 0.0 => format!(
+                " The mask was the largest piece of voxels whose phase had a quality of {least} or more, with \
+                 its holes filled."
+            ),
+            _ => String::new(),
+        };
         let BackgroundMethod { facts, removal } = self.background.0;
         let text = format!(
             "The phase was unwrapped {by}, and the field of sources outside the mask removed by \
              {}.{offset}{quality}",
             removal.words(self)
         );
-        Methods { text, references: vec![unwrapping, facts.reference] }
+        let mut references = vec![unwrapping, facts.reference];
+        let is_smooth = self.offset.is_none_or(|given| given.0 == StartPhase::Smooth);
+        references.extend(is_smooth.then_some(ECKSTEIN));
+        references.extend((!quality.is_empty()).then_some(CONSENSUS));
+        Methods { text, references }
     }
 }
 
 /// The references of the help, and for what.
 pub fn references() -> String {
     let of_options = [
-        ("Eckstein K et al. Magn Reson Med 79, 2996 (2018)", "--coils, --smooth-offset"),
+        (ECKSTEIN, "--coils, --offset smooth"),
+        (CONSENSUS, "--mask-quality"),
         ("Lu W et al. Magn Reson Med 60, 198 (2008)", "--bipolar"),
     ];
     let unwrapping = [(ROMEO, "region"), (LAPLACIAN, "laplacian")];
@@ -176,7 +189,10 @@ mod tests {
         texts.push(resolved(&json!({ "background": "vsharp", "radius": 8.0 })).methods().text);
         texts.push(resolved(&json!({ "background": "resharp", "strength": 0.5 })).methods().text);
         texts.push(resolved(&json!({ "unwrap": "laplacian" })).methods().text);
-        texts.push(resolved(&json!({ "offset": true })).methods().text);
+        for offset in ["smooth", "true", "false"] {
+            texts.push(resolved(&json!({ "offset": offset })).methods().text);
+        }
+        texts.push(resolved(&json!({ "mask_quality": 0.0 })).methods().text);
         texts.push(resolved(&json!({ "mask_quality": 0.3 })).methods().text);
         let n = texts.len();
         texts.sort();

@@ -31,10 +31,8 @@ pub enum PhaseFilesError {
     #[error("several coils are weighed by their magnitudes: give --magnitude or --imaginary")]
     CoilsNeedMagnitude,
     /// A phase at time 0 of one echo.
-    #[error(
-        "the phase at echo time 0 of coils and of --smooth-offset needs two echoes; there is one"
-    )]
-    SmoothOffsetOfOneEcho,
+    #[error("the phase at echo time 0 of coils needs two echoes; there is one")]
+    CoilsOfOneEcho,
     /// Two directions of less than three echoes.
     #[error("--bipolar true needs three echoes or more; there are {0}")]
     BipolarNeedsThree(usize),
@@ -57,7 +55,9 @@ pub enum PhaseFilesError {
         found: String,
     },
     /// A line through one point.
-    #[error("the phase at echo time 0 (--offset true) needs two echoes or more; there is one")]
+    #[error(
+        "the phase at echo time 0 (--offset smooth, true) needs two echoes or more; there is one"
+    )]
     OffsetOfOneEcho,
     /// The phase is none.
     #[error("{}", path.display())]

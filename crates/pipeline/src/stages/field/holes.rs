@@ -1,16 +1,13 @@
 //! Holes of a mask.
 
+use fimbria_image::morphology::VoxelSet;
 use fimbria_image::{Mask, counted};
 
-use crate::stages::outside::reached_from_edge;
 use crate::{Logbook, Page};
 
 /// Counts the voxels that `mask` encloses without having them.
 pub(super) fn voxels_of_holes(mask: &Mask) -> usize {
-    let mut inside = vec![false; mask.grid.len()];
-    mask.voxels.iter().for_each(|&v| inside[v as usize] = true);
-    let outside = reached_from_edge(&mask.grid, |voxel| !inside[voxel]);
-    inside.iter().zip(&outside).filter(|(inside, outside)| !**inside && !**outside).count()
+    VoxelSet::from_mask(mask).enclosing().count() - mask.len()
 }
 
 /// Says what holes of `mask` there are, and what is lost of it where only `local` has a local field.

@@ -5,6 +5,7 @@ mod background;
 mod claim;
 mod errors;
 mod holes;
+mod mask;
 mod method;
 mod options;
 mod order;
@@ -14,15 +15,16 @@ mod readouts;
 mod times;
 mod ways;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, Window};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::remove_background;
 use fimbria_qsm::phase::{
-    EchoPhase, HZ_PER_TESLA, combine_echoes, phase_quality, r2star, unwrap_laplacian,
-    unwrap_region, with_signal,
+    EchoPhase, HZ_PER_TESLA, combine_coils, combine_echoes, phase_quality, r2star,
+    unwrap_laplacian, unwrap_region,
 };
 use serde_json::{Value, json};
 
@@ -30,15 +32,16 @@ use self::at_start::report_phase_at_start;
 pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
+use self::mask::{measured, reliable};
 pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
-pub use self::options::{FieldParameters, Unwrapping};
+pub use self::options::{FieldParameters, StartPhase, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
 use crate::options::Resolved;
 use crate::stages::magnitude::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
-    Carried, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product, Products,
-    Stage, StageError, Taken, Written,
+    Carried, Choice as _, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Product,
+    Products, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -189,52 +192,17 @@ impl MakeField {
 }
 
 impl MakeField {
-    /// The voxels of `mask` whose phase is as reliable as is asked for.
-    fn reliable(
-        &self,
-        mask: Mask,
-        quality: &[f32],
-        log: &Logbook<'_>,
-    ) -> Result<Mask, PhaseFilesError> {
-        let Some(least) = self.parameters.mask_quality else { return Ok(mask) };
-        let is_reliable = |v: &u32| f64::from(quality[*v as usize]) >= least;
-        let voxels: Vec<u32> = mask.voxels.iter().copied().filter(is_reliable).collect();
-        let lost = mask.len() - voxels.len();
-        log.count("voxels_of_low_quality", lost as u64);
-        log.note(&format!("left out for a quality below {least}: {}", counted(lost, "voxel")));
-        if voxels.is_empty() {
-            return Err(PhaseFilesError::NoQuality(least));
+    /// What is done about the phase at echo time 0 of so many echoes.
+    fn start_phase(&self, echoes: usize) -> Result<StartPhase, PhaseFilesError> {
+        // Coils are combined without theirs.
+        let coils = self.files.as_ref().and_then(|files| files.coils).unwrap_or(1);
+        let usual = if echoes > 1 && coils == 1 { StartPhase::Smooth } else { StartPhase::Zero };
+        let start = self.parameters.offset.map_or(usual, |given| given.0);
+        if start != StartPhase::Zero && echoes < 2 {
+            return Err(PhaseFilesError::OffsetOfOneEcho);
         }
-        Ok(Mask { voxels, ..mask })
+        Ok(start)
     }
-}
-
-/// The voxels of `mask` that a field can be told in: without a magnitude there is no phase.
-fn measured(
-    mask: &Mask,
-    magnitudes: &[Vec<f32>],
-    offset: bool,
-    log: &Logbook<'_>,
-) -> Result<Mask, PhaseFilesError> {
-    if magnitudes.is_empty() {
-        return Ok(mask.clone());
-    }
-    let voxels = with_signal(magnitudes, &mask.voxels, offset);
-    let (lost, echoes) = (mask.len() - voxels.len(), if offset { 2 } else { 1 });
-    log.count("voxels_without_signal", lost as u64);
-    if voxels.is_empty() {
-        return Err(PhaseFilesError::NoSignal(echoes));
-    }
-    if lost > 0 {
-        log.warn(
-            Page::Susceptibility,
-            &format!(
-                "{} left out of the mask: no magnitude above zero in {echoes} of the echoes",
-                counted(lost, "voxel")
-            ),
-        );
-    }
-    Ok(Mask { voxels, ..*mask })
 }
 
 /// What is surest counts so many times what is usual, at most: few voxels are not to decide.
@@ -303,7 +271,6 @@ impl Stage for MakeField {
             parameters["phase_sign"] = json!(files.phase_sign);
             parameters["relative"] = json!(files.relative);
             parameters["coils"] = json!(files.coils);
-            parameters["smooth_offset"] = json!(files.smooth_offset);
             parameters["bipolar"] = json!(files.bipolar);
         }
         parameters
@@ -335,12 +302,18 @@ impl Stage for MakeField {
             None => products.get::<Echoes>()?,
         };
         let workers = log.session().on.workers;
-        if self.parameters.offset == Some(true) && echoes.times.len() < 2 {
-            return Err(PhaseFilesError::OffsetOfOneEcho.into());
-        }
-        let offset = self.parameters.offset.unwrap_or(echoes.times.len() > 2);
         let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
+        let start = self.start_phase(times.len())?;
+        log.result("start_phase", start.name());
+        let offset = start == StartPhase::Fitted;
         let mask = measured(mask, magnitudes, offset, log)?;
+        let phases = match start {
+            StartPhase::Smooth => {
+                let voxels = &mask.voxels;
+                Cow::Owned(combine_coils(grid, phases, magnitudes, times, voxels, workers)?.phases)
+            }
+            _ => Cow::Borrowed(phases),
+        };
         let echo = |e: usize| EchoPhase {
             phase: &phases[e],
             magnitude: magnitudes.get(e).map(Vec::as_slice),
@@ -348,7 +321,8 @@ impl Stage for MakeField {
         };
         let of_echoes: Vec<EchoPhase<'_>> = (0..phases.len()).map(echo).collect();
         let quality = phase_quality(grid, &of_echoes, &mask.voxels);
-        let mask = &self.reliable(mask, &quality, log)?;
+        let least = self.parameters.mask_quality.unwrap_or(0.0);
+        let mask = &reliable(mask, &quality, least, (magnitudes, offset), log)?;
         let unwrapped = match self.parameters.unwrap.0 {
             Unwrapping::Region => unwrap_region(grid, &of_echoes, &mask.voxels, offset),
             Unwrapping::Laplacian => {
@@ -362,7 +336,10 @@ impl Stage for MakeField {
         // Unwrapping by the Laplacian has no turns to be wrong by.
         let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
         if !offset && times.len() > 1 && has_turns {
-            report_phase_at_start(grid, &unwrapped, magnitudes, times, mask, *b0_tesla, log);
+            let smooth = start == StartPhase::Smooth;
+            report_phase_at_start(
+                grid, &unwrapped, magnitudes, times, mask, *b0_tesla, smooth, log,
+            );
         }
         log.check()?;
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);

@@ -1,6 +1,7 @@
 //! The options of a field.
 
 use clap::Args;
+use fimbria_qsm::phase::MASK_QUALITY;
 use serde::{Deserialize, Serialize};
 
 use super::background::BackgroundMethod;
@@ -28,6 +29,30 @@ impl Choice for Unwrapping {
     ];
 }
 
+/// What is done about the phase at echo time 0, which is none of the field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartPhase {
+    /// A smooth one is taken off.
+    #[default]
+    Smooth,
+    /// One is fitted in each voxel.
+    Fitted,
+    /// It is taken as 0.
+    Zero,
+}
+
+impl Choice for StartPhase {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (
+            Self::Smooth,
+            "smooth",
+            "take off a smooth one that the first two echoes tell (MCPC-3D-S)",
+        ),
+        (Self::Fitted, "true", "fit one in each voxel: noisier"),
+        (Self::Zero, "false", "take it as 0"),
+    ];
+}
+
 const BACKGROUND: Ways<BackgroundMethod> = Ways::NEW;
 
 /// The options of a field as given; [`Resolve`] fills in the defaults of how the background is removed.
@@ -38,13 +63,15 @@ pub struct FieldParameters {
     #[arg(value_parser = choice::<Unwrapping>())]
     pub unwrap: Named<Unwrapping>,
 
-    /// Fit the phase at echo time 0 (true) or take it as 0 (false)
-    #[arg(long, value_name = "true|false", usually = "true from three echoes on")]
-    pub offset: Option<bool>,
+    /// The phase at echo time 0
+    #[arg(long, value_name = "WHAT", value_parser = choice::<StartPhase>())]
+    #[arg(usually = format!("{} from two echoes on", StartPhase::default().name()))]
+    pub offset: Option<Named<StartPhase>>,
 
-    /// Leave voxels whose phase is less reliable out of the mask, see the map quality
+    /// Leave voxels whose phase is less reliable out of the mask, see the map quality, and what is not
+    /// joined to the rest; fill its holes. 0 takes the mask as it is
     #[arg(long, value_name = "QUALITY", number = within(0.0, 1.0, ""))]
-    #[arg(usually = "none is left out")]
+    #[arg(usually = MASK_QUALITY.to_string())]
     pub mask_quality: Option<f64>,
 
     /// How the background is removed
@@ -65,7 +92,8 @@ impl Resolve for FieldParameters {
     type Setting = Place;
 
     fn with_defaults(&self, place: &Place) -> Self {
-        with_defaults_of(self.background.0, self, *place)
+        let given = with_defaults_of(self.background.0, self, *place);
+        Self { mask_quality: given.mask_quality.or(Some(MASK_QUALITY)), ..given }
     }
 }
 

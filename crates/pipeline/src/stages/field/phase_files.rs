@@ -57,11 +57,6 @@ pub struct PhaseFiles {
     #[arg(usually = "1")]
     pub coils: Option<usize>,
 
-    /// Take a smooth phase at echo time 0, which the first two echoes tell, off all of them, of a single
-    /// coil too
-    #[arg(long, help_heading = "Input")]
-    pub smooth_offset: bool,
-
     /// Odd and even echoes were read in opposite directions (true or false): the ramp by which they
     /// differ is taken off
     #[arg(long, value_name = "true|false", help_heading = "Input")]
@@ -221,8 +216,8 @@ impl PhaseFiles {
                 ),
             );
         }
-        if (coils > 1 || self.smooth_offset) && echoes < 2 {
-            return Err(PhaseFilesError::SmoothOffsetOfOneEcho);
+        if coils > 1 && echoes < 2 {
+            return Err(PhaseFilesError::CoilsOfOneEcho);
         }
         if self.bipolar == Some(true) && echoes < 3 {
             return Err(PhaseFilesError::BipolarNeedsThree(echoes));
@@ -326,7 +321,7 @@ impl PhaseFiles {
         if echoes > 2 && self.bipolar != Some(false) {
             self.undo_bipolar(&grid, &mut phases, &magnitudes, &times, &mask.voxels, log);
         }
-        let (phases, magnitudes) = if coils > 1 || self.smooth_offset {
+        let (phases, magnitudes) = if coils > 1 {
             let made = combine_coils(&grid, &phases, &magnitudes, &times, &mask.voxels, workers)?;
             (made.phases, made.magnitudes)
         } else {

@@ -290,6 +290,11 @@ impl LocalFieldFiles {
         workers.install(|| self.load(fa_threshold, log))
     }
 
+    /// Whether fibre directions are given.
+    pub fn has_directions(&self) -> bool {
+        self.directions().is_some()
+    }
+
     /// Whether the field, and so the map, is in no known unit.
     pub fn is_relative(&self) -> bool {
         self.field_unit == Some(Named(FieldUnit::Relative))

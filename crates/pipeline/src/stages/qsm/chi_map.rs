@@ -11,6 +11,7 @@ use crate::{FileKind, Written};
 /// What `fimbria qsm` writes.
 pub const QSM_WRITES: &[Written] = &[
     Written::map(&CHI),
+    Written::map(&CHI_TV).only("with --method dtv that is guided"),
     Written::map(&MSA).only("with --method tensor"),
     Written::map(&RESIDUAL),
     Written::file(
@@ -49,6 +50,8 @@ pub const QSM_WRITES: &[Written] = &[
 pub struct ChiMap {
     /// In ppm, 0 outside the mask.
     pub chi: Image,
+    /// Of a map that diffusion guides the same without: total variation alone, ppm, 0 outside the mask.
+    pub unguided: Option<Image>,
     /// Of the method of tensors, along a fibre less across it, ppm; 0 where there is none.
     pub anisotropy: Option<Image>,
     /// The field of the map less the field that it is made of, ppm, 0 outside the mask; of folders of
@@ -72,13 +75,13 @@ impl ChiMap {
         field_of_map: &[f32],
         convergence: ConvergenceLog,
     ) -> Self {
-        let (mut chi, mut residual) = (Image::zeros(field.grid, 1), Image::zeros(field.grid, 1));
-        for ((&voxel, x), b) in field.mask.voxels.iter().zip(chi_ppm).zip(field_of_map) {
-            chi.data[voxel as usize] = *x;
-            residual.data[voxel as usize] = b - field.field_ppm[voxel as usize];
+        let mut residual = field.volume_of(field_of_map);
+        for &voxel in &field.mask.voxels {
+            residual.data[voxel as usize] -= field.field_ppm[voxel as usize];
         }
         Self {
-            chi,
+            chi: field.volume_of(chi_ppm),
+            unguided: None,
             anisotropy: None,
             residual: Some(residual),
             convergence,
@@ -90,26 +93,30 @@ impl ChiMap {
 
     /// Its images, in the order of [`specs`].
     pub(super) fn images(&self) -> impl Iterator<Item = &Image> {
-        [Some(&self.chi), self.anisotropy.as_ref(), self.residual.as_ref()].into_iter().flatten()
+        let others = [&self.unguided, &self.anisotropy, &self.residual].map(Option::as_ref);
+        std::iter::once(&self.chi).chain(others.into_iter().flatten())
     }
 
     /// The same, to change.
     pub(super) fn images_mut(&mut self) -> impl Iterator<Item = &mut Image> {
-        let images = [Some(&mut self.chi), self.anisotropy.as_mut(), self.residual.as_mut()];
-        images.into_iter().flatten()
+        let others = [&mut self.unguided, &mut self.anisotropy, &mut self.residual];
+        std::iter::once(&mut self.chi).chain(others.map(Option::as_mut).into_iter().flatten())
     }
 }
 
-/// What the images of a map are, in ppm or relative, with the anisotropy of tensors or without.
+/// What the images of a map are, in ppm or relative, with a map without guidance and with the anisotropy of
+/// tensors or not.
 pub(super) fn specs(
     is_relative: bool,
+    has_unguided: bool,
     has_anisotropy: bool,
 ) -> impl Iterator<Item = &'static MapSpec> + use<> {
-    let [chi, msa, residual] = match is_relative {
-        true => [&CHI_RELATIVE, &MSA_RELATIVE, &RESIDUAL_RELATIVE],
-        false => [&CHI, &MSA, &RESIDUAL],
+    let [chi, tv, msa, residual] = match is_relative {
+        true => [&CHI_RELATIVE, &CHI_TV_RELATIVE, &MSA_RELATIVE, &RESIDUAL_RELATIVE],
+        false => [&CHI, &CHI_TV, &MSA, &RESIDUAL],
     };
-    [Some(chi), has_anisotropy.then_some(msa), Some(residual)].into_iter().flatten()
+    let is_there = [true, has_unguided, has_anisotropy, true];
+    [chi, tv, msa, residual].into_iter().zip(is_there).filter(|(_, is)| *is).map(|(spec, _)| spec)
 }
 
 pub(super) static CHI: MapSpec = MapSpec::of_kind(
@@ -127,6 +134,25 @@ static CHI_RELATIVE: MapSpec = MapSpec::of_kind(
     1,
     "",
     "magnetic susceptibility in the unit of the relative field, relative to the reference",
+)
+.within(Window::Symmetric);
+
+pub(super) static CHI_TV: MapSpec = MapSpec::of_kind(
+    "chi_tv",
+    MapKind::Scalar,
+    1,
+    "ppm",
+    "the same by total variation alone, which knows nothing of diffusion: what chi shows and this does \
+     not comes from the diffusion images",
+)
+.within(Window::Symmetric);
+
+static CHI_TV_RELATIVE: MapSpec = MapSpec::of_kind(
+    "chi_tv",
+    MapKind::Scalar,
+    1,
+    "",
+    "the same by total variation alone, which knows nothing of diffusion",
 )
 .within(Window::Symmetric);
 

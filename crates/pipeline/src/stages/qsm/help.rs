@@ -1,7 +1,8 @@
 //! What the help of `fimbria qsm` says of its methods, from what each says of itself.
 
+use super::convergence::VARIATION;
 use super::inversion::{Devices, Facts};
-use super::ways::{OF_PHASE, WAYS};
+use super::ways::{OF_PHASE, WAYS, words_of_strength};
 use crate::columns::{row, wrapped};
 use crate::options::list;
 
@@ -31,6 +32,8 @@ pub fn methods() -> String {
     for facts in all().filter(|facts| !facts.details.is_empty()) {
         row(&mut text, facts.name, facts.details, INDENT);
     }
+    let names = names(|facts| facts.columns == VARIATION && facts.can.weights);
+    wrapped(&mut text, &format!("By default {} of {names}.", words_of_strength()), 2, 2);
     text.trim_end().to_owned()
 }
 

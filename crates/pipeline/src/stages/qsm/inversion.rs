@@ -97,6 +97,8 @@ pub(in crate::stages) struct Abilities {
     pub processes: Option<&'static str>,
     /// A map of the anisotropy.
     pub anisotropy: bool,
+    /// Beside a map that diffusion guides one without.
+    pub unguided: bool,
 }
 
 impl Abilities {
@@ -110,6 +112,7 @@ impl Abilities {
         devices: Devices::First,
         processes: None,
         anisotropy: false,
+        unguided: false,
     };
 }
 

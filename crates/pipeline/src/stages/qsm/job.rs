@@ -34,7 +34,7 @@ pub(in crate::stages) struct Job<'a> {
 }
 
 /// The model of a field whose data and unknowns are those of the mask; the data, and their weights.
-type Inside = (FieldModel, Vec<f32>, Option<Vec<f32>>);
+pub(super) type Inside = (FieldModel, Vec<f32>, Option<Vec<f32>>);
 
 /// The phase is to be explained, and how the field turned it is not known.
 #[derive(Debug, thiserror::Error)]

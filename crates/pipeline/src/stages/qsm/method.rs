@@ -1,5 +1,8 @@
 //! The map of susceptibility among all methods.
 
+use serde_json::Value;
+
+use super::ways::{NOISE, STRENGTH};
 use super::{ChiMap, section};
 use super::{MapSusceptibility, QSM_WRITES, QsmParameters};
 use crate::RunRecord;
@@ -27,13 +30,21 @@ pub(in crate::stages) const METHOD: Method = Method {
     },
     restored: |record| Some(Box::new(MapSusceptibility::from_record(record)?)),
     text: |records| {
-        let stage = records.iter().find_map(MapSusceptibility::from_record)?;
+        let (record, stage) = records
+            .iter()
+            .find_map(|record| Some((record, MapSusceptibility::from_record(record)?)))?;
         // A run guides by what it has fitted, the command by the directions that it is given.
         let is_guided = |record: &RunRecord| {
             let guide = record.stages.iter().any(|stage| stage.name == "guide");
             guide || record.results.contains_key("v1_frame")
         };
-        Some(stage.parameters.methods(records.iter().any(is_guided)))
+        let mut methods = stage.parameters.methods(records.iter().any(is_guided));
+        let result = |name| record.results.get(name).and_then(Value::as_f64);
+        if let (Some(lambda), Some(noise)) = (result(STRENGTH), result(NOISE)) {
+            methods.text +=
+                &format!(" The field's noise was {noise:.1e} ppm, so that λ = {lambda:.1e}.");
+        }
+        Some(methods)
     },
     section: Some(PageSection {
         takes: || vec![Taken::where_made::<ChiMap>()],
@@ -66,6 +77,7 @@ fn stages(run: &RunContext<'_>) -> Stages {
         dqsm_files: false,
         compares: scan.is_none(),
         relative: scan.is_some_and(|scan| scan.relative),
+        guided: true,
         checkpointing: None,
     })])
 }

@@ -91,7 +91,8 @@ pub struct QsmParameters {
 
     /// Weight λ of what is penalised; of methods that treat some frequencies differently the size |D| of the
     /// dipole below which they do
-    #[arg(long, value_name = "VALUE", number = above(0.0, ""), by = METHOD)]
+    #[arg(long, value_name = "VALUE", number = above(0.0, ""))]
+    #[arg(by = METHOD.or("by the field's noise, see below"))]
     pub strength: Option<f64>,
 
     /// Make the mean over the mask zero

@@ -27,6 +27,20 @@ pub(in crate::stages) fn susceptibility(
         mosaic_scalar(&map.chi, &mask, &style)?,
         format!("Where the local field is known; dark is diamagnetic.{iterations}"),
     );
+    if let Some(unguided) = &map.unguided {
+        let mut by_guidance = map.chi.clone();
+        by_guidance.data.iter_mut().zip(&unguided.data).for_each(|(chi, tv)| *chi -= tv);
+        section = section
+            .figure(
+                mosaic_scalar(unguided, &mask, &Scalar { heading: "Without guidance", ..style })?,
+                "The map of total variation alone, which knows nothing of diffusion.",
+            )
+            .figure(
+                mosaic_scalar(&by_guidance, &mask, &Scalar { heading: "Guided less unguided", ..style })?,
+                "What diffusion adds to the map, in colours of its own. A finding that is here and not in the \
+                 map without guidance was not seen by the field.",
+            );
+    }
     if let Some(msa) = &map.anisotropy {
         let style = Scalar { heading: "Susceptibility anisotropy", ..style };
         section = section.figure(

@@ -8,7 +8,7 @@ use fimbria_qsm::dqsm_files;
 use fimbria_qsm::metrics::{Metrics, compare};
 use serde_json::{Value, json};
 
-use super::chi_map::{CHI, ChiMap, MSA, RESIDUAL, specs};
+use super::chi_map::{CHI, CHI_TV, ChiMap, MSA, RESIDUAL, specs};
 use super::convergence::{self, ConvergenceLog};
 use super::job::{Checkpointing, Job};
 use super::reference::{
@@ -35,6 +35,8 @@ pub struct MapSusceptibility {
     pub compares: bool,
     /// The field is in no known unit, and so is the map.
     pub relative: bool,
+    /// Diffusion guides it, where the method can be guided.
+    pub guided: bool,
     /// Where to keep checkpoints; `None` for nowhere.
     pub checkpointing: Option<Checkpointing>,
 }
@@ -51,13 +53,19 @@ impl MapSusceptibility {
             dqsm_files: false,
             compares: false,
             relative: parameters.get("relative") == Some(&Value::Bool(true)),
+            // Of earlier versions there is none.
+            guided: record.outputs.iter().any(|output| is_unguided(&output.file)),
             checkpointing: None,
         })
     }
 
     /// What its maps are.
     pub(in crate::stages) fn maps(&self) -> impl Iterator<Item = &'static MapSpec> + use<> {
-        specs(self.relative, self.method().has_anisotropy())
+        specs(self.relative, self.has_unguided(), self.method().has_anisotropy())
+    }
+
+    fn has_unguided(&self) -> bool {
+        self.guided && self.method().facts().can.unguided
     }
 
     fn method(&self) -> QsmMethod {
@@ -90,6 +98,9 @@ impl MapSusceptibility {
         log.note(&format!("once more, of the reliable voxels alone: {}", reliable.len()));
         let second = self.map(&field.only(reliable), log)?;
         replace_where_reliable(&mut map.chi, &second.chi, &field.mask, reliable);
+        if let (Some(unguided), Some(second)) = (&mut map.unguided, &second.unguided) {
+            replace_where_reliable(unguided, second, &field.mask, reliable);
+        }
         if let (Some(residual), Some(second)) = (&mut map.residual, &second.residual) {
             let voxels = reliable.voxels.iter().map(|&v| v as usize);
             voxels.for_each(|v| residual.data[v] = second.data[v]);
@@ -155,7 +166,8 @@ impl Stage for MapSusceptibility {
             values.for_each(|x| *x = (f64::from(*x) / factor) as f32);
         }
         if let Some(reference) = &reference {
-            subtract_reference_mean(&mut map.chi, &field.mask, reference);
+            let maps = std::iter::once(&mut map.chi).chain(&mut map.unguided);
+            maps.for_each(|chi| subtract_reference_mean(chi, &field.mask, reference));
         }
         if let Some(truth) = &field.truth_ppm {
             let metrics = compare(field.grid.dims, &map.chi.data, truth, &field.mask.voxels);
@@ -207,6 +219,7 @@ impl Stage for MapSusceptibility {
         let context = self.context(None);
         let read = |map| self.style.read(map, &context, folder, workers);
         let chi = read(&CHI)?;
+        let unguided = self.has_unguided().then(|| read(&CHI_TV)).transpose()?;
         let anisotropy = self.method().has_anisotropy().then(|| read(&MSA)).transpose()?;
         let residual = self.style.read_where_written(&RESIDUAL, &context, folder, workers)?;
         let file = folder.join(convergence::FILE);
@@ -218,9 +231,23 @@ impl Stage for MapSusceptibility {
             false => ConvergenceLog::default(),
         };
         let (stopped, metrics, b0_tesla) = (None, None, None);
-        products.put(ChiMap { chi, anisotropy, residual, convergence, stopped, metrics, b0_tesla });
+        products.put(ChiMap {
+            chi,
+            unguided,
+            anisotropy,
+            residual,
+            convergence,
+            stopped,
+            metrics,
+            b0_tesla,
+        });
         Ok(())
     }
+}
+
+/// Whether a file is a map without guidance, in any layout.
+fn is_unguided(file: &str) -> bool {
+    file.contains(&*CHI_TV.name) || file.contains(&CHI_TV.name.replace('_', ""))
 }
 
 /// Says that the devices which somebody named do nothing.

@@ -24,7 +24,7 @@ fn refused(values: &Value) -> String {
 #[test]
 fn resolved_options_have_every_default() {
     let plain = usual::<QsmParameters>().with_defaults(&Place::Command);
-    assert_eq!((plain.method.0.name(), plain.strength), ("dtv", Some(2e-4)));
+    assert_eq!((plain.method.0.name(), plain.strength), ("dtv", None));
     let dqsm = resolved(&json!({ "method": "dqsm" }));
     assert_eq!((dqsm.kappa, dqsm.step, dqsm.support), (Some(0.985), None, None));
     assert_eq!(dqsm.solver, Some(Named(Iterate::Cgls)));

@@ -17,11 +17,11 @@ pub(super) const FACTS: Facts = Facts {
                   that diffusion explains. d is the dipole, x is free outside the mask (--outside), Φ the images FA, MD and S0 \
                   and their squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients \
                   c and a are fitted with the map, so that images which explain nothing change nothing; \
-                  without any it is tv.",
+                  without any it is tv, whose map is written beside that of dtv.",
     references: &[BILGIC, MILOVIC],
     nrmse_percent: 26.3,
     columns: VARIATION,
-    can: Abilities { guidance: true, ..Abilities::PLAIN },
+    can: Abilities { guidance: true, unguided: true, ..Abilities::PLAIN },
 };
 
 impl Inversion for Dtv {
@@ -36,15 +36,14 @@ impl Inversion for Dtv {
 
     fn map(&self, options: &Resolved<QsmParameters>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let options: VariationOptions = options.read();
-        let guidance = job.field.guidance.as_ref();
-        let prior = guidance.map_or(Prior::Total, Prior::Explained);
-        let (map, fitted) = options.map(prior, job)?;
-        if guidance.is_some() {
-            let log = job.log;
-            log.result("explained", fitted.coefficients);
-            log.result("anisotropy_of_fa", fitted.anisotropy);
-            log.note(&format!("anisotropy of a voxel of FA 1: {:.4} ppm", fitted.anisotropy));
-        }
+        let Some(guidance) = &job.field.guidance else {
+            return Ok(options.map(Prior::Total, job)?.0);
+        };
+        let (map, fitted) = options.guided_map(guidance, job)?;
+        let log = job.log;
+        log.result("explained", fitted.coefficients);
+        log.result("anisotropy_of_fa", fitted.anisotropy);
+        log.note(&format!("anisotropy of a voxel of FA 1: {:.4} ppm", fitted.anisotropy));
         Ok(map)
     }
 

@@ -19,7 +19,7 @@ mod variation;
 
 pub use self::dqsm::NeedsB0;
 pub use self::medi::NeedsMagnitude;
-pub(super) use self::variation::OF_PHASE;
+pub(super) use self::variation::{NOISE, OF_PHASE, STRENGTH, words_of_strength};
 use super::inversion::{Facts, QsmMethod};
 
 /// Every method with its name and what it is, the default first.

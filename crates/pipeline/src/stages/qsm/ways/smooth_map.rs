@@ -82,6 +82,7 @@ impl SmoothMap<'_> {
         let (stopped, b0_tesla) = (Some(made.stopped), field.b0_tesla);
         Ok(ChiMap {
             chi,
+            unguided: None,
             anisotropy: None,
             residual,
             convergence,

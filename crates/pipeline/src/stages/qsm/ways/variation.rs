@@ -1,14 +1,42 @@
 //! What the methods share that make variation small within the mask.
 
-use fimbria_qsm::variation::{Outside, Prior, Variation, VariationMap, reconstruct_variation};
+use fimbria_compute::Progress as _;
+use fimbria_qsm::variation::{
+    Guidance, LAMBDA, Outside, Prior, USUAL_NOISE, Variation, VariationMap, lambda_of_noise,
+    reconstruct_variation,
+};
+use fimbria_qsm::{FieldModel, noise_of_field};
 use serde::{Deserialize, Serialize};
 
 use crate::stages::qsm::chi_map::ChiMap;
 use crate::stages::qsm::choices::DataTerm;
 use crate::stages::qsm::convergence::ConvergenceLog;
-use crate::stages::qsm::job::{Job, stage_error};
+use crate::stages::qsm::job::{Inside, Job, stage_error};
 use crate::stages::shown::Methods;
 use crate::{Named, StageError};
+
+/// The results of a strength that nobody gave.
+pub(in crate::stages::qsm) const STRENGTH: &str = "strength";
+/// As [`STRENGTH`].
+pub(in crate::stages::qsm) const NOISE: &str = "noise_ppm";
+
+/// The map of what is inside.
+fn reconstruct(
+    (model, field, weights): &Inside,
+    prior: Prior<'_>,
+    variation: Variation,
+    job: &Job<'_>,
+) -> Result<VariationMap, StageError> {
+    let on = &job.log.session().on;
+    reconstruct_variation(model, field, weights.as_deref(), prior, variation, on, job.log)
+        .map_err(stage_error)
+}
+
+/// How strength is chosen.
+pub(in crate::stages::qsm) fn words_of_strength() -> String {
+    let (lambda, noise) = (LAMBDA, USUAL_NOISE);
+    format!("λ = {lambda:e}, in proportion to the field's noise where that is above {noise} ppm")
+}
 
 pub(super) const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
 pub(super) const MILOVIC: &str = "Milovic C et al. Magn Reson Med 80, 814 (2018)";
@@ -17,7 +45,8 @@ pub(in crate::stages::qsm) const OF_PHASE: &str = "Liu T et al. Magn Reson Med 6
 
 #[derive(Serialize, Deserialize)]
 pub(in crate::stages::qsm) struct VariationOptions {
-    pub(super) strength: f64,
+    /// By the noise of the field where there is none.
+    pub(super) strength: Option<f64>,
     outside: Named<Outside>,
     data: Named<DataTerm>,
     iterations: usize,
@@ -28,7 +57,7 @@ impl Default for VariationOptions {
     fn default() -> Self {
         let usual = Variation::default();
         Self {
-            strength: usual.lambda,
+            strength: None,
             outside: Named(usual.outside),
             data: Named::default(),
             iterations: usual.iterations,
@@ -42,29 +71,69 @@ impl VariationOptions {
         self.data.0 == DataTerm::Phase
     }
 
+    /// λ, which is noted with its reason.
+    fn lambda(&self, model: &FieldModel, field: &[f32], job: &Job<'_>) -> Result<f64, StageError> {
+        if let Some(lambda) = self.strength {
+            return Ok(lambda);
+        }
+        let noise = noise_of_field(model, field)?;
+        let lambda = lambda_of_noise(noise);
+        job.log.result(NOISE, noise);
+        job.log.result(STRENGTH, lambda);
+        job.log.note(&format!("noise of the field {noise:.1e} ppm: strength {lambda:.1e}"));
+        Ok(lambda)
+    }
+
     /// The map whose variation is small but for what `prior` knows, and how it was found.
     pub(super) fn map(
         &self,
         prior: Prior<'_>,
         job: &Job<'_>,
     ) -> Result<(ChiMap, VariationMap), StageError> {
-        let (model, b, weights) = job.inside()?;
+        let inside = job.inside()?;
+        let variation = self.variation(&inside, job)?;
+        self.finished(reconstruct(&inside, prior, variation, job)?, job)
+    }
+
+    /// The same of what diffusion explains, and beside it that of total variation alone.
+    pub(super) fn guided_map(
+        &self,
+        guidance: &Guidance,
+        job: &Job<'_>,
+    ) -> Result<(ChiMap, VariationMap), StageError> {
+        let inside = job.inside()?;
+        let variation = self.variation(&inside, job)?;
+        let unguided = reconstruct(&inside, Prior::Total, variation, job)?;
+        let guided = reconstruct(&inside, Prior::Explained(guidance), variation, job)?;
+        let (mut map, guided) = self.finished(guided, job)?;
+        map.unguided = Some(job.field.volume_of(&unguided.chi));
+        Ok((map, guided))
+    }
+
+    fn finished(
+        &self,
+        map: VariationMap,
+        job: &Job<'_>,
+    ) -> Result<(ChiMap, VariationMap), StageError> {
+        job.note_end(map.log.len(), map.has_settled, self.tolerance);
+        let convergence = ConvergenceLog::from_steps(&map.log);
+        Ok((ChiMap::new(job.field, &map.chi, &map.field, convergence), map))
+    }
+
+    fn variation(
+        &self,
+        (model, field, _): &Inside,
+        job: &Job<'_>,
+    ) -> Result<Variation, StageError> {
+        job.note_device_slower(&model.geometry);
         let radians = self.explains_phase().then(|| job.radians_per_ppm()).transpose()?;
-        let variation = Variation {
-            lambda: self.strength,
+        Ok(Variation {
+            lambda: self.lambda(model, field, job)?,
             outside: self.outside.0,
             radians,
             iterations: self.iterations,
             tolerance: self.tolerance,
-        };
-        let on = &job.log.session().on;
-        job.note_device_slower(&model.geometry);
-        let weights = weights.as_deref();
-        let map = reconstruct_variation(&model, &b, weights, prior, variation, on, job.log)
-            .map_err(stage_error)?;
-        job.note_end(map.log.len(), map.has_settled, self.tolerance);
-        let convergence = ConvergenceLog::from_steps(&map.log);
-        Ok((ChiMap::new(job.field, &map.chi, &map.field, convergence), map))
+        })
     }
 
     /// In words for a paper: what was done of a field, and with what.
@@ -78,8 +147,8 @@ impl VariationOptions {
             Outside::Nothing => " Nothing was assumed to lie outside the mask.",
         };
         let text = format!(
-            "Susceptibility was mapped from {data} inside the mask by {by} (λ = {}){guidance}.{outside}",
-            self.strength
+            "Susceptibility was mapped from {data} inside the mask by {by} ({}){guidance}.{outside}",
+            self.strength.map_or_else(words_of_strength, |lambda| format!("λ = {lambda}"))
         );
         let mut references = cited.to_vec();
         references.extend(self.explains_phase().then_some(OF_PHASE));
