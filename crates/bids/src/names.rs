@@ -10,6 +10,8 @@ use serde_json::Value;
 pub(crate) enum Followed {
     /// Samples of sticks.
     Samples,
+    /// Densities, along curves whose curvatures they draw.
+    Curves,
     /// Densities, along arcs drawn by them.
     Densities,
     /// Densities, along their nearest maximum.
@@ -22,14 +24,15 @@ impl Followed {
         match (said["through"].as_str(), said["track"]["algorithm"].as_str()) {
             (Some("samples"), _) => Self::Samples,
             (_, Some("deterministic")) => Self::Maxima,
-            _ => Self::Densities,
+            (_, Some("probabilistic")) => Self::Densities,
+            _ => Self::Curves,
         }
     }
 
     fn model(self) -> &'static str {
         match self {
             Self::Samples => "bs",
-            Self::Densities | Self::Maxima => "csd",
+            Self::Curves | Self::Densities | Self::Maxima => "csd",
         }
     }
 
@@ -37,6 +40,7 @@ impl Followed {
     fn track(self) -> &'static str {
         match self {
             Self::Samples => "desc-sticks",
+            Self::Curves => "track-ptt",
             Self::Densities => "track-ifod",
             Self::Maxima => "track-sdstream",
         }
@@ -185,6 +189,7 @@ mod tests {
         let series = BidsName::parse(Path::new("sub-01_dwi.nii.gz")).unwrap();
         let names = Names::from_series(&series, None);
         for (through, algorithm, track, model) in [
+            ("densities", "transport", "track-ptt", "csd"),
             ("densities", "probabilistic", "track-ifod", "csd"),
             ("densities", "deterministic", "track-sdstream", "csd"),
             ("samples", "probabilistic", "desc-sticks", "bs"),
