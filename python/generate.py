@@ -777,6 +777,7 @@ PROGRAMS = {
     "tract bundles": ("tract_bundles", "output"),
     "tract clean": ("tract_clean", "output"),
     "tract profile": ("tract_profile", "output"),
+    "tract map": ("tract_map", "output"),
     "phantom head": ("phantom_head", "output"),
     "phantom crossing": ("phantom_crossing", "output"),
     "phantom gre": ("phantom_gre", "output"),
@@ -858,6 +859,7 @@ PROGRAM_EXAMPLES = {
         "True",
     ),
     "tract clean": ([*OF_A_PHANTOM, 'lines = out / "in/truth/tracts.trx"', 'tract_clean(lines, out / "clean.trx").path.name'], "'clean.trx'"),
+    "tract map": ([*OF_A_PHANTOM, 'tract_map([out / "in/truth/tracts.trx"], out / "density.nii.gz").path.name'], "'density.nii.gz'"),
     "tract profile": (
         [
             *OF_A_PHANTOM,

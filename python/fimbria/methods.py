@@ -261,7 +261,7 @@ def track(
     samples: int | None = None,
     select: int | None = None,
     seeds_by: Literal["equal", "density"] | None = None,
-    algorithm: Literal["probabilistic", "transport", "deterministic"] | None = None,
+    algorithm: Literal["transport", "probabilistic", "deterministic"] | None = None,
     step: float | None = None,
     max_length: float | None = None,
     min_length: float | None = None,
@@ -343,8 +343,8 @@ def track(
         densities]
     seeds_by : {equal, density}
         Through densities: how the seeds to start at are drawn [default: equal]
-    algorithm : {probabilistic, transport, deterministic}
-        Through densities: which way to go on [default: probabilistic]
+    algorithm : {transport, probabilistic, deterministic}
+        Through densities: which way to go on [default: transport]
     step : number
         Length of a step [above 0, mm] [default: 0.5; through densities half of the shortest
         voxel edge, deterministic a fifth]
@@ -354,7 +354,7 @@ def track(
         Shortest streamline kept [from 0 on, mm] [default: 0; through densities 10]
     angle : number
         Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through
-        densities 45, transport 6]
+        densities 6, deterministic or probabilistic 45]
     cutoff : number
         Through densities: end where the density is below this, in its units [above 0] [default:
         0.15; deterministic or with act 0.1]

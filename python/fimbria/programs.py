@@ -26,6 +26,7 @@ __all__ = [
     "tract_bundles",
     "tract_clean",
     "tract_edit",
+    "tract_map",
     "tract_profile",
 ]
 
@@ -1504,6 +1505,93 @@ def tract_profile(
         Said("--memory", memory),
     ]
     return made("tract profile", output, options, progress)
+
+
+def tract_map(
+    inputs: str | PathLike[str] | Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    of: Literal["density", "number", "ends", "directions", "length", "map"] | None = None,
+    map: str | PathLike[str] | None = None,
+    along: Literal["mean", "min", "max"] | None = None,
+    weights: str | float | None = None,
+    template: str | PathLike[str] | None = None,
+    voxel: float | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Make an image of streamlines: density, ends, directions, lengths, or a map along them.
+
+    Parameters
+    ----------
+    inputs : path
+        Tractograms: .tck, .trk, .trx or a TRX folder; several count as one
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    of : {density, number, ends, directions, length, map}
+        What the voxels hold of the streamlines that pass them; means are weighted by length in
+        the voxel [default: density]
+    map : path
+        With of map: an image of one volume, on any grid of the same scanner space
+    along : {mean, min, max}
+        With of map: what stands for a streamline; points without a value do not count [default:
+        mean]
+    weights : text
+        Weight of each streamline: a text file of numbers, or the name of the tractograms' own
+        data [default: 1 each]
+    template : path
+        Image whose grid the map has [default: the grid that the tractogram names]
+    voxel : number
+        Edge of the voxels, over the same field of view [above 0, mm] [default: as on that grid]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Calamante F, Tournier JD, Jackson GD, Connelly A. NeuroImage 53, 1233 (2010)    density
+    Calamante F, Tournier JD, Smith RE, Connelly A. NeuroImage 59, 2494 (2012)      a map along
+    them
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> tract_map([out / "in/truth/tracts.trx"], out / "density.nii.gz").path.name
+    'density.nii.gz'
+    """
+    options = [
+        Said("", inputs),
+        Said("--of", of),
+        Said("--map", map),
+        Said("--along", along),
+        Said("--weights", weights),
+        Said("--template", template),
+        Said("--voxel", voxel),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract map", output, options, progress)
 
 
 def phantom_head(

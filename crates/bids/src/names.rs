@@ -34,7 +34,7 @@ mod tests {
             ("load", "mask.nii.gz", format!("{at}desc-brain_mask.nii.gz")),
             ("load", "mean_b0.nii.gz", format!("{at}dwiref.nii.gz")),
             ("fod", "response_gm.txt", format!("{at}model-csd_param-responsegm_dwimap.txt")),
-            ("track", "tracks.trx", format!("{at}track-ifod_tractogram.trx")),
+            ("track", "tracks.trx", format!("{at}track-ptt_tractogram.trx")),
             ("track", "visits.nii.gz", format!("{at}model-csd_param-visits_dwimap.nii.gz")),
             ("connectome", "weights.csv", format!("{at}seg-4S156Parcels_meas-count_relmat.tsv")),
             ("connectome", "mean_FA.csv", format!("{at}seg-4S156Parcels_meas-meanFA_relmat.tsv")),

@@ -193,6 +193,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria tract edit tracks.tck --include roi.nii.gz --min-length 30 -o roi.tck",
             "fimbria tract bundles tracks.trx --bundles bundles.toml -o bundles",
             "fimbria tract profile bundles/CST_left.trx --map dti/FA.nii.gz -o CST_left",
+            "fimbria tract map tracks.trx --of directions -o colours.nii.gz",
         ],
     ),
     (
@@ -227,6 +228,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria tract profile CST_left.trx --map dti/FA.nii.gz dti/MD.nii.gz -o CST_left",
             "fimbria tract profile cst.tck --map FA.nii.gz --weights weights.txt --start 0,-20,-40 -o cst",
             "fimbria tract profile cst.trx --map FA.nii.gz --points 50 -o fifty",
+        ],
+    ),
+    (
+        "tract map",
+        &[
+            "fimbria tract map tracks.trx -o density.nii.gz",
+            "fimbria tract map tracks.tck --template T1w.nii.gz --of directions -o colours.nii.gz",
+            "fimbria tract map tracks.trx --voxel 0.5 --weights sift2/weights.txt -o fine.nii.gz",
+            "fimbria tract map cst.trk --of map --map dti/FA.nii.gz --along min -o least_FA.nii.gz",
         ],
     ),
     (

@@ -47,6 +47,11 @@ impl MapAlong {
         Some(sum)
     }
 
+    /// The values at the points of a streamline that have one, in order.
+    pub fn values(&self, points: &[[f32; 3]]) -> impl Iterator<Item = f64> {
+        points.iter().filter_map(|point| self.at(*point))
+    }
+
     /// The mean along a streamline: of each point's value, which counts for half of the pieces on both
     /// its sides (the trapezoidal rule). Points without a value do not count; `None` where none has one.
     pub fn mean(&self, points: &[[f32; 3]]) -> Option<f64> {

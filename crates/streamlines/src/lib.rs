@@ -14,7 +14,7 @@
 //! [`WriteStreamlines`], [`copy`] joins the two. A file's own frame, byte order and layout end
 //! where its module ends.
 //!
-//! On top of them: [`LengthStatistics`], maps [along](MapAlong) streamlines, [`connectome`] matrices from a
+//! On top of them: [`LengthStatistics`], maps [along](MapAlong) streamlines and [made of them](TrackMap), [`connectome`] matrices from a
 //! label image, streamlines chosen and changed ([`edit`]), and what runs along a [`bundle`].
 
 mod along;
@@ -26,6 +26,7 @@ mod error;
 mod format;
 mod header;
 mod lengths;
+mod map;
 mod scratch;
 mod stream;
 mod streamlines;
@@ -41,6 +42,7 @@ pub use format::{Format, tractogram_files};
 pub use header::{Group, Header};
 pub(crate) use lengths::distance_mm;
 pub use lengths::{LengthStatistics, arc_length_mm};
+pub use map::{Passing, TrackMap, TrackMapError};
 pub use stream::{
     CHUNK_POINTS, Counts, ReadStreamlines, WriteOptions, WriteStreamlines, copy, create, open,
 };

@@ -257,7 +257,11 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
             "--algorithm deterministic --power 2",
             "`power` has no use with the algorithm deterministic",
         ),
-        ("hot.nii.gz --hot", "--probe 1", "`probe` has no use with the algorithm probabilistic"),
+        (
+            "hot.nii.gz --hot",
+            "--algorithm probabilistic --probe 1",
+            "`probe` has no use with the algorithm probabilistic",
+        ),
         ("bpx", "--select 10", "--select has no use with the samples of bpx"),
         ("hot.nii.gz", "--select 10", "leave it out, or name densities by --sh-basis or --hot"),
         ("bpx", "--cutoff 0.2", "--cutoff has no use with the samples of bpx"),
@@ -331,7 +335,7 @@ fn fewer_streamlines_than_asked_for_are_told_once_a_thousand_times_as_many_were_
 fn densities_below_the_cut_off_are_not_followed() {
     let folder = with_densities();
     let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 5 --min-length 0 --device cpu";
-    for algorithm in ["probabilistic", "deterministic"] {
+    for algorithm in ["transport", "probabilistic", "deterministic"] {
         // The largest density is 1.
         folder.done(&format!("{line} --algorithm {algorithm} --cutoff 1.5 -o out -f"));
         let counts = &folder.json("out/run.json")["stages"][1]["counts"];

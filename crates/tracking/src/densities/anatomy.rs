@@ -1,13 +1,13 @@
 //! Where tissues let streamlines end (Smith et al., NeuroImage 62, 1924 (2012)).
 //!
-//! A half that enters the cortex, or leaves the brain, ends there and is right. One that enters
-//! fluid, or ends of itself in white matter, is not, and its streamline is rejected. Subcortical grey
-//! matter is passed through until the half leaves it or ends in it: it then ends there, where that
-//! tissue's share is largest, and is right.
+//! A half that enters the cortex, or leaves the brain, ends there and is right: its last point is where the
+//! cortex begins. One that enters fluid, or ends of itself in white matter, is not, and its streamline is
+//! rejected. Subcortical grey matter is passed through until the half leaves it or ends in it: it then ends
+//! there, where that tissue's share is largest, and is right.
 
 use super::arcs::Pose;
 use crate::EndReason;
-use crate::tissues::{Shares, Tissues};
+use crate::tissues::{MET, Shares, Tissues};
 
 /// How tissues constrain streamlines.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,10 @@ pub struct Anatomy<'a> {
     pub from_boundary: bool,
 }
 
-/// A tissue is met where it has this share.
-const MET: f32 = 0.5;
+/// True where a curve that gets there ends rightly.
+pub(super) fn ends_rightly(here: Shares) -> bool {
+    here.cortex >= MET || here.sum() < MET
+}
 
 impl Anatomy<'_> {
     /// Where a streamline starts whose seed is at a point.

@@ -23,6 +23,7 @@ use super::field::{Densities, MAX_TERMS};
 use super::form::{monomials, value, values};
 use super::options::{DensityPropagation, DensityRule};
 use crate::EndReason;
+use crate::Tissues;
 use crate::draws::step_key;
 use crate::field::{Lattice, floor};
 
@@ -72,7 +73,7 @@ pub(super) struct Pose {
 
 /// Draws arcs and first directions.
 pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
-    simd: S,
+    pub(super) simd: S,
     field: &'a Densities,
     lattice: Lattice,
     pub(super) philox: Philox,
@@ -88,6 +89,8 @@ pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     /// The place whose direction tells best what an arc is worth: two thirds of the way, as densities
     /// weigh less at the end.
     telling: usize,
+    /// What a probe may end in, where tissues end streamlines.
+    pub(super) tissues: Option<&'a Tissues>,
     /// Along the direction, and across it twice.
     cap: Box<[[f32; CAP]; 3]>,
     half_sphere: Box<[[f32; HALF_SPHERE]; 3]>,
@@ -104,7 +107,7 @@ enum Spread {
 
 /// Arcs as drawn: positions and directions at each place. Room for them is made once.
 pub(super) struct Arcs {
-    pos: [[Batch<f32>; 3]; MAX_PLACES],
+    pub(super) pos: [[Batch<f32>; 3]; MAX_PLACES],
     dir: [[Batch<f32>; 3]; MAX_PLACES],
     /// The angle between the directions at their ends, and the direction across in which they bend.
     pub(super) angle: Batch<f32>,
@@ -132,6 +135,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         simd: S,
         field: &'a Densities,
         options: &DensityPropagation,
+        tissues: Option<&'a Tissues>,
         rng_seed: u64,
     ) -> Self {
         let (step_mm, angle) = (options.step_mm, options.max_angle);
@@ -160,6 +164,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             exponent,
             places,
             telling: (2 * places / 3).max(1) - 1,
+            tissues,
             cap: Box::new(cap(angle)),
             half_sphere: Box::new(half_sphere()),
         }

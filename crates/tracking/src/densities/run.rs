@@ -123,7 +123,9 @@ impl<const ORDER: usize, const TERMS: usize> WithSimd for Starts<'_, ORDER, TERM
     fn with_simd<S: Simd>(self, simd: S) -> Vec<Start> {
         let Self { tracking, range } = self;
         let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
-        let drawer = Drawer::<S, ORDER, TERMS>::new(simd, densities, propagation, rng_seed);
+        let tissues = tracking.anatomy.map(|anatomy| anatomy.tissues);
+        let drawer =
+            Drawer::<S, ORDER, TERMS>::new(simd, densities, propagation, tissues, rng_seed);
         let mut starts = Vec::new();
         for at in range {
             let (_, _, pos, key) = tracking.seed_at(at);
@@ -150,9 +152,10 @@ impl<const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, ORDER, TERMS> 
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { tracking, range, made, take } = self;
         let options = tracking.propagation;
+        let tissues = tracking.anatomy.map(|anatomy| anatomy.tissues);
         let mut flight = Flight::<S, ORDER, TERMS> {
             simd,
-            drawer: Drawer::new(simd, tracking.densities, options, tracking.rng_seed),
+            drawer: Drawer::new(simd, tracking.densities, options, tissues, tracking.rng_seed),
             judging: Judging::new(tracking.space, tracking.rules, options.step_mm),
             tracking,
             next: range,
@@ -429,6 +432,11 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
                     let (here, at) = (anatomy.tissues.at(place.pos), particle.points.len() - 1);
                     if let Step::End(why, n) = particle.way.enter(here, at) {
                         particle.points.truncate(n);
+                        if why == EndReason::Cortex {
+                            // A step farther in is nowhere that fibres end.
+                            let before = particle.points[at - 1];
+                            particle.points[at] = anatomy.tissues.entered(before, place.pos);
+                        }
                         return Some(why);
                     }
                 }

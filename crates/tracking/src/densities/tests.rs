@@ -105,9 +105,9 @@ impl<F: Draw> WithSimd for With<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         match self.field.order() {
-            4 => self.draw.draw(&Drawer::<S, 4, 15>::new(simd, self.field, &self.options, 3)),
-            6 => self.draw.draw(&Drawer::<S, 6, 28>::new(simd, self.field, &self.options, 3)),
-            _ => self.draw.draw(&Drawer::<S, 8, 45>::new(simd, self.field, &self.options, 3)),
+            4 => self.draw.draw(&Drawer::<S, 4, 15>::new(simd, self.field, &self.options, None, 3)),
+            6 => self.draw.draw(&Drawer::<S, 6, 28>::new(simd, self.field, &self.options, None, 3)),
+            _ => self.draw.draw(&Drawer::<S, 8, 45>::new(simd, self.field, &self.options, None, 3)),
         }
     }
 }

@@ -7,18 +7,25 @@
 //! longer than the step, in the direction of the circle at each place; none below the cut-off. So a curve
 //! bends no more than the disk allows, and looks farther ahead than it goes.
 //!
+//! With tissues a probe ends where a curve does: in cortex, and outside the brain. Of one that gets there the
+//! mean is that of the places before. One that enters fluid with its first place has no chance: no fibre
+//! goes on there.
+//!
 //! No draw depends on an earlier one but by place and direction, and the disk is round: with the frame
 //! turned about the direction the same curves have the same chances. So a frame is taken anew at each
 //! step; the oracle carries it along, and a test finds no difference.
 
 use fimbria_compute::math::{ln, sincos};
+use fimbria_compute::{Lanes, Real as _};
 use pulp::Simd;
 
+use super::anatomy::ends_rightly;
 use super::arcs::{Arcs, Drawer, Key, LANES, MARGIN, MAX_IN_VAIN, MAX_TRIALS, Pose, across, unit};
 use super::field::MAX_TERMS;
-use super::form::monomials;
+use super::form::{monomials, value};
 use crate::EndReason;
 use crate::draws::step_key;
+use crate::tissues::MET;
 
 impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS> {
     /// The next place of a curve, a step along the circle of two curvatures drawn at random.
@@ -66,12 +73,16 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
     fn density(&self, at: Pose) -> f32 {
         let mut form = [0.0; MAX_TERMS];
         self.form(at.pos, &mut form);
-        let monomials = monomials::<f32, ORDER, TERMS>(at.dir);
-        let mut sum = 0.0_f32;
-        for term in 0..TERMS {
-            sum = monomials[term].mul_add(form[term], sum);
+        let mut dir = [Lanes::new(self.simd, 0.0); 3];
+        for a in 0..3 {
+            dir[a] = dir[a].splat(at.dir[a]);
         }
-        sum
+        let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
+        let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
+        let mut values = [0.0; LANES];
+        // The same in every lane: sums side by side do not wait for each other.
+        value::<S, TERMS>(&monomials, form).store(&mut values);
+        values[0]
     }
 
     /// The logarithm of a bound on the chance of a probe, given the density at its start.
@@ -82,13 +93,13 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
         for place in 1..=self.places {
             sum += rings[self.reach(place)] * MARGIN;
         }
-        self.log_chance(sum)
+        self.log_chance(sum, self.places)
     }
 
-    /// The logarithm of the chance of a probe, given the sum of its densities.
+    /// The logarithm of the chance of a probe, given the sum of the densities at its start and so many places.
     #[inline(always)]
-    fn log_chance(&self, sum: f32) -> f32 {
-        self.exponent * ln((sum / (self.places + 1) as f32).max(self.cutoff))
+    fn log_chance(&self, sum: f32, places: usize) -> f32 {
+        self.exponent * ln((sum / (places + 1) as f32).max(self.cutoff))
     }
 
     /// The first of some probes, at most a batch, that is kept; notes whether any has a chance.
@@ -105,19 +116,37 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
         let n = some.len();
         let values = self.along(arcs, some, start);
         for (i, arc) in some.iter().enumerate() {
+            let Some(places) = self.places_seen(arcs, *arc) else { continue };
             let (mut sum, mut is_dense) = (here, true);
-            for place in 0..self.places {
+            for place in 0..places {
                 let value = values[place * n + i];
                 // What is no number is not.
                 is_dense &= value >= self.cutoff;
                 sum += value;
             }
             *any_dense |= is_dense;
-            if is_dense && bound + arcs.level[*arc] <= self.log_chance(sum) {
+            if is_dense && bound + arcs.level[*arc] <= self.log_chance(sum, places) {
                 return Some(*arc);
             }
         }
         None
+    }
+
+    /// How many places of a probe are looked at: with tissues those before it comes to where a curve ends
+    /// rightly, as what lies beyond is no matter of that curve; `None` where it enters fluid at once.
+    #[inline(always)]
+    fn places_seen(&self, arcs: &Arcs, arc: usize) -> Option<usize> {
+        let Some(tissues) = self.tissues else { return Some(self.places) };
+        let at = |place: usize| {
+            let [x, y, z] = &arcs.pos[place];
+            tissues.at([x[arc], y[arc], z[arc]])
+        };
+        let ends = |place: &usize| ends_rightly(at(*place));
+        let farthest = at(self.places - 1);
+        if farthest.fluid < MET && !ends_rightly(farthest) {
+            return Some(self.places);
+        }
+        (at(0).fluid < MET).then(|| (0..self.places).find(ends).unwrap_or(self.places))
     }
 
     /// A step along the circle of a probe.

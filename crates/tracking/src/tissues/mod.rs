@@ -50,6 +50,9 @@ impl Shares {
     }
 }
 
+/// A tissue is met where it has this share.
+pub(crate) const MET: f32 = 0.5;
+
 /// How many tissues there are.
 const TISSUES: usize = 5;
 
@@ -177,14 +180,23 @@ impl Tissues {
 
     /// The boundary of grey and white matter between two points, the first of them in white matter and
     /// the other in grey: the last white point.
-    pub(crate) fn boundary(&self, mut white: [f32; 3], mut grey: [f32; 3]) -> [f32; 3] {
-        // Halved until nothing is left of a step.
+    pub(crate) fn boundary(&self, white: [f32; 3], grey: [f32; 3]) -> [f32; 3] {
+        self.halved([white, grey], Shares::is_white)[0]
+    }
+
+    /// Where cortex is entered between two points, of which the second is in it: the first point that is.
+    pub(crate) fn entered(&self, before: [f32; 3], cortex: [f32; 3]) -> [f32; 3] {
+        self.halved([before, cortex], |shares| shares.cortex < MET)[1]
+    }
+
+    /// The last point before a change between two points, and the first after it.
+    fn halved(&self, mut ends: [[f32; 3]; 2], is_before: impl Fn(Shares) -> bool) -> [[f32; 3]; 2] {
+        // Until nothing is left of a step.
         for _ in 0..20 {
-            let middle = std::array::from_fn(|a| 0.5 * (white[a] + grey[a]));
-            let end = if self.at(middle).is_white() { &mut white } else { &mut grey };
-            *end = middle;
+            let middle = std::array::from_fn(|a| 0.5 * (ends[0][a] + ends[1][a]));
+            ends[usize::from(!is_before(self.at(middle)))] = middle;
         }
-        white
+        ends
     }
 
     /// The boundary up or down the slope of whiteness at a point, at most a voxel of the samples away.

@@ -1,8 +1,9 @@
-//! `fimbria tract`: streamlines chosen and changed, bundles found, cleaned and measured.
+//! `fimbria tract`: streamlines chosen and changed, images made of them, bundles found, cleaned and measured.
 
 mod bundles;
 mod clean;
 mod edit;
+mod map;
 mod profile;
 
 use clap::{Args, Subcommand};
@@ -10,7 +11,7 @@ use clap::{Args, Subcommand};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Choose streamlines, find bundles, clean them and measure maps along them
+/// Choose streamlines, make images of them, find bundles, clean them and measure maps along them
 #[derive(Debug, Args)]
 pub(crate) struct TractCommand {
     #[command(subcommand)]
@@ -24,6 +25,7 @@ enum Task {
     Bundles(Box<bundles::BundlesCommand>),
     Clean(clean::CleanCommand),
     Profile(profile::ProfileCommand),
+    Map(map::MapCommand),
 }
 
 impl TractCommand {
@@ -33,6 +35,7 @@ impl TractCommand {
             Task::Bundles(bundles) => bundles.run(console),
             Task::Clean(clean) => clean.run(console),
             Task::Profile(profile) => profile.run(console),
+            Task::Map(map) => map.run(console),
         }
     }
 }

@@ -199,7 +199,7 @@ fn sticks_have_their_means_under_names_of_bids_and_are_tracked_through() {
 const OF_STREAMLINES: [(&str, &str); 6] = [
     ("model-msmtcsd_param-fod_label-WM_dwimap.mif.gz", "model-csd_param-wm_dwimap.nii.gz"),
     ("model-msmtcsd_param-fod_label-WM_dwimap.json", "model-csd_param-wm_dwimap.json"),
-    ("model-ifod2_streamlines.tck.gz", "track-ifod_tractogram.trx"),
+    ("model-ifod2_streamlines.tck.gz", "track-ptt_tractogram.trx"),
     ("model-sift2_streamlineweights.csv", "model-sift2_streamlineweights.csv"),
     ("connectivity.mat", "seg-halves_meas-count_relmat.tsv"),
     ("connectivity.mat", "seg-halves_meas-sift2_relmat.tsv"),
@@ -226,10 +226,10 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     assert_eq!((maps("dti/FA"), maps("dki/MK")), (2, 2), "{text}");
     let sources = folder.json(&format!("{regions}.json"))["Sources"].to_string();
     assert!(sources.contains("seg-halves_dseg") && sources.contains("_dwi.nii"), "{sources}");
-    let sidecar = folder.json(&format!("{at}_track-ifod_tractogram.json"));
+    let sidecar = folder.json(&format!("{at}_track-ptt_tractogram.json"));
     assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
-    // Half of a voxel's edge; the number as it was given, not as a double has it.
-    assert_eq!(sidecar["StreamlinePropagation"]["StepSize"], 5.5);
+    // A tenth of a voxel's edge; the number as it was given, not as a double has it.
+    assert_eq!(sidecar["StreamlinePropagation"]["StepSize"], 1.1);
     assert_eq!(sidecar["StreamlinePropagation"]["Cutoff"], 0.15);
     assert_eq!(sidecar["StreamlineAcceptanceCriteria"]["MinLength"], 10.0);
     for (theirs, ours) in OF_STREAMLINES {
@@ -333,7 +333,7 @@ fn tissues_beside_a_series_say_where_its_streamlines_end() {
     write("dseg", &mask);
     let connectome =
         format!("{PARTICIPANT} --preset connectome --set track.select=40 --set track.min_length=0");
-    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_track-ifod_tractogram.json";
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_track-ptt_tractogram.json";
     let of_run = || {
         let record = folder.json("out/sub-ABCD/run.json");
         let inputs = record["inputs"].as_array().unwrap();

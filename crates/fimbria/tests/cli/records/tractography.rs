@@ -304,8 +304,23 @@ const PROFILE: Proof = Proof {
     ]],
 };
 
+const MAP: Proof = Proof {
+    command: "tract map",
+    fixture: with_tracts,
+    // The first word is the extension of what is written.
+    line: ".nii a.trx",
+    rows: &[&[
+        ("of", With("--of number")),
+        ("map", On(".nii a.trx --of map --map a.nii", "--map b.nii")),
+        ("along", On(".nii a.trx --of map --map a.nii", "--along max")),
+        ("weights", With("--weights w.txt")),
+        ("template", With("--template fine.nii")),
+        ("voxel", With("--voxel 2")),
+    ]],
+};
+
 pub(super) const PROOFS: &[&Proof] =
-    &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2, &EDIT, &BUNDLES, &CLEAN, &PROFILE];
+    &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2, &EDIT, &BUNDLES, &CLEAN, &PROFILE, &MAP];
 
 #[test]
 fn of_tract_edit() {
@@ -325,6 +340,11 @@ fn of_tract_clean() {
 #[test]
 fn of_tract_profile() {
     prove(&PROFILE);
+}
+
+#[test]
+fn of_tract_map() {
+    prove(&MAP);
 }
 
 #[test]

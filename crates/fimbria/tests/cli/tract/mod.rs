@@ -3,6 +3,7 @@
 mod bundles;
 mod clean;
 mod edit;
+mod map;
 mod others;
 mod profile;
 

@@ -9,7 +9,7 @@ use super::profile::with_bundle;
 use super::{numbers, read, with_tracts};
 use crate::util::Folder;
 
-fn has(tool: &str) -> bool {
+pub(super) fn has(tool: &str) -> bool {
     let there = Command::new(tool).arg("-version").output().is_ok();
     if !there {
         fimbria_testing::missing(tool);
@@ -17,7 +17,7 @@ fn has(tool: &str) -> bool {
     there
 }
 
-fn ran(folder: &Folder, line: &str) {
+pub(super) fn ran(folder: &Folder, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut command = Command::new(words[0]);
     command.args(["-quiet", "-force"]).args(&words[1..]).current_dir(folder.path());

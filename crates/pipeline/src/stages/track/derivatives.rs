@@ -28,8 +28,8 @@ fn place(file: &Derived<'_>, names: &DerivativeNames) -> String {
     let (track, model) = match (through.as_str(), algorithm.as_str()) {
         (Some("samples"), _) => ("desc-sticks", "bs"),
         (_, Some("deterministic")) => ("track-sdstream", "csd"),
-        (_, Some("transport")) => ("track-ptt", "csd"),
-        _ => ("track-ifod", "csd"),
+        (_, Some("probabilistic")) => ("track-ifod", "csd"),
+        _ => ("track-ptt", "csd"),
     };
     match file.stem() {
         "tracks" => names.of_series(&format!("{track}_tractogram"), file.extension()),

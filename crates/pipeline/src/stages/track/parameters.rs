@@ -24,23 +24,23 @@ impl Choice for FirstFibre {
 /// How streamlines follow densities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Along random arcs.
-    #[default]
-    Probabilistic,
     /// Along curves that bend no more than they may.
+    #[default]
     Transport,
+    /// Along random arcs.
+    Probabilistic,
     /// Along maxima.
     Deterministic,
 }
 
 impl Choice for Algorithm {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Probabilistic, "probabilistic", "along arcs drawn by the densities along them"),
         (
             Self::Transport,
             "transport",
             "along curves whose curvature is drawn by the densities ahead (parallel transport)",
         ),
+        (Self::Probabilistic, "probabilistic", "along arcs drawn by the densities along them"),
         (Self::Deterministic, "deterministic", "along the nearest maximum of the density"),
     ];
 }
@@ -133,14 +133,14 @@ pub struct TrackParameters {
 
     /// Through densities: which way to go on
     #[arg(long, value_name = "ALGORITHM", value_parser = choice::<Algorithm>())]
-    #[arg(usually = "probabilistic")]
+    #[arg(usually = "transport")]
     pub algorithm: Option<Named<Algorithm>>,
 
     /// Length of a step
     #[arg(long, value_name = "MM", number = above(0.0_f32, "mm"))]
     #[arg(
-        usually = "0.5, in a run a quarter of the shortest voxel edge; through densities half of \
-                     it, deterministic a fifth, transport a tenth"
+        usually = "0.5, in a run a quarter of the shortest voxel edge; through densities a tenth of \
+                     it, deterministic a fifth, probabilistic half"
     )]
     pub step: Option<f32>,
 
@@ -160,7 +160,7 @@ pub struct TrackParameters {
     /// Largest angle between two steps
     #[arg(long, value_name = "DEG", number = within(0.0_f32, 180.0, "degrees"))]
     #[arg(usually = format!(
-        "{ANGLE_THROUGH_SAMPLES}; through densities {ANGLE}, transport {ANGLE_OF_TRANSPORT}"
+        "{ANGLE_THROUGH_SAMPLES}; through densities {ANGLE_OF_TRANSPORT}, deterministic or probabilistic {ANGLE}"
     ))]
     pub angle: Option<f32>,
 

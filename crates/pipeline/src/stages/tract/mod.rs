@@ -1,9 +1,10 @@
-//! Streamlines chosen, bundles found, cleaned and measured.
+//! Streamlines chosen, images made of them, bundles found, cleaned and measured.
 
 mod bundles;
 mod clean;
 mod edit;
 mod labels;
+mod map;
 mod profile;
 mod region_text;
 mod regions;
@@ -22,6 +23,7 @@ pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat}
 pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
 pub use self::edit::{EDIT_WRITES, EditOptions, EditTracts};
 pub use self::labels::NamesError;
+pub use self::map::{Along, MAP_WRITES, MapOf, MapOptions, MapTracts};
 pub(super) use self::profile::stem;
 pub use self::profile::{PROFILE_WRITES, ProfileBundle, ProfileOptions};
 pub use self::region_text::{RegionText, StartText};
