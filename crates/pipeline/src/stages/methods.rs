@@ -6,7 +6,9 @@ use super::fits::FITS;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
-use super::{accuracy, connectome, field, guide, life, peaks, qsm, regions, sift2, sticks, track};
+use super::{
+    accuracy, connectome, correct, field, guide, life, peaks, qsm, regions, sift2, sticks, track,
+};
 use crate::Written;
 
 /// In the order of a run.
@@ -39,7 +41,8 @@ const AFTER_FITS: &[&Method] = &[
 ];
 
 /// What no run makes.
-const ALONE: &[&Method] = &[&Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
+const ALONE: &[&Method] =
+    &[&correct::METHOD, &Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
 
 /// All methods of a run; fits first, as its page has them.
 pub(super) fn of_runs() -> impl Iterator<Item = &'static Method> {
