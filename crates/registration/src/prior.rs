@@ -16,8 +16,11 @@ pub(crate) const TURN_MM: f64 = 50.0;
 const FREEDOM: f64 = 2.0;
 /// No width is below this, mm.
 const LEAST: f64 = 2e-3;
-/// Widths before anything is learnt.
+/// The width of changes before anything is learnt.
 const FIRST: f64 = 1.0;
+/// That of what gradients leave of fields: wide ones would make room for a step of the head that the next volumes' fields take
+/// back.
+const FIRST_FIELD: f64 = 0.1;
 /// Of what fields have of a gradient of 1000 s/mm², mm.
 const FIELD: f64 = 5.0;
 
@@ -62,7 +65,7 @@ impl Prior {
             normal: lu::inverse(&normal, 3),
             changes: [FIRST; 2],
             weights: vec![1.0; gradients.len()],
-            fields: vec![FIRST; n_fields],
+            fields: vec![FIRST_FIELD; n_fields],
             gradients,
         }
     }
@@ -98,11 +101,11 @@ impl Prior {
         self.gradients.iter().map(at).collect()
     }
 
-    /// Takes the mean over each shell off turns and shifts. Signals do not change where all of a shell moves, but for
-    /// what the edge of a mask makes of it, which must not count against the little that is known before.
+    /// Takes the mean over each shell off turns, shifts and fields. Signals do not change where all of a shell moves, but
+    /// for what the edge of a mask makes of it, which must not count against the little that is known before.
     pub(crate) fn without_means(&self, of: &mut [f64]) {
         for shell in &self.shells {
-            for k in 0..EDDY {
+            for k in 0..self.width {
                 let sum: f64 = shell.iter().map(|v| of[v * self.width + k]).sum();
                 let mean = sum / shell.len() as f64;
                 shell.iter().for_each(|v| of[v * self.width + k] -= mean);
