@@ -75,6 +75,11 @@ impl Prior {
         self.width
     }
 
+    /// Widths of changes of turns and shifts, mm.
+    pub(crate) fn changes(&self) -> [f64; 2] {
+        self.changes
+    }
+
     pub(crate) fn has_field(&self) -> bool {
         self.width > EDDY
     }

@@ -117,10 +117,14 @@ const CLASSES: usize = 4;
 /// Of the squares that predictions leave a correction must take away so much; of a head that lay still it takes
 /// less than 0.005.
 const LEAST_GAIN: f64 = 0.02;
-/// The round after which means of shells are laid on each other, as after the last. Mutual information places means
-/// of tens of volumes to some 0.03 mm and degrees; what is known of time, with a few unweighted volumes, to 0.15 mm and
-/// 0.2 degrees.
+/// The round after which means of shells are laid on each other, as after the last.
 const MEANS_ALIGNED: usize = 2;
+/// How well mutual information places means of another contrast, mm. On a head of formulas it is 0.03; between one
+/// unweighted volume and b 2500 of a real head that lay still it said 0.9 along the slices. Changes in time count beside
+/// it.
+const MEANS_MM: f64 = 0.1;
+/// Means farther apart than this are laid on each other whatever changes in time say.
+const FAR_APART_MM: f64 = 1.5;
 
 /// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
 /// the head there showed, interpolated once from what was measured. Its frame is the first unweighted

@@ -1,14 +1,17 @@
 //! One round: predict each volume, lay all on their predictions together, find dropped slices.
 
+use fimbria_compute::dense::vec3::norm;
 use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::{Affine, Grid, Image, Mask};
 use rayon::prelude::*;
 
-use super::{CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, MEANS_ALIGNED, Rounds};
+use super::{
+    CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, FAR_APART_MM, MEANS_ALIGNED, MEANS_MM, Rounds,
+};
 use crate::align::{AlignOptions, align};
 use crate::joint::{Joint, Signals};
 use crate::outliers::{SliceSums, outliers, touches};
-use crate::place::{Eddy, Place};
+use crate::place::{Eddy, Place, rotation};
 use crate::predict::Predictor;
 use crate::prior::{EDDY, TURN_MM};
 use crate::resample::resampled;
@@ -267,6 +270,17 @@ impl Rounds<'_> {
             let mut common = Place::still(self.options.axis, Eddy::None);
             common.turn = transform.linear();
             common.shift_mm = transform.0.map(|row| row[3]);
+            let turned = common.turn_vector().map(|w| w * TURN_MM);
+            if norm(turned).max(norm(common.shift_mm)) < FAR_APART_MM {
+                // As far as the head may have moved between volumes of the two.
+                let fewer = shells[0].volumes.len().min(shell.volumes.len()) as f64;
+                let [turn, shift] = self.prior.changes().map(|width| {
+                    let moved = width * width / fewer;
+                    moved / (moved + MEANS_MM * MEANS_MM)
+                });
+                common.turn = rotation(turned.map(|w| turn * w / TURN_MM));
+                common.shift_mm = common.shift_mm.map(|x| shift * x);
+            }
             shell.volumes.iter().for_each(|&v| self.places[v].after(&common));
             below = workers.install(|| self.mean(&shell.volumes, fwhm));
         }
