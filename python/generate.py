@@ -772,6 +772,7 @@ PROGRAMS = {
     "convert": ("convert", "output"),
     "compare": ("compare", "output"),
     "mask": ("make_mask", "output"),
+    "correct": ("correct", "output"),
     "regions": ("regions", "output"),
     "tract edit": ("tract_edit", "output"),
     "tract bundles": ("tract_bundles", "output"),
@@ -838,6 +839,15 @@ PROGRAM_EXAMPLES = {
             'made.maps["mask"].shape',
         ],
         "(20, 22, 16)",
+    ),
+    "correct": (
+        [
+            *IN_A_FOLDER,
+            'head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12", motion=3)',
+            'made = correct(out / "head/dwi.nii.gz", out / "out", mask=out / "head/mask.nii.gz", phase_encoding="j", eddy="none")',
+            '(made.path / "confounds.tsv").read_text().split()[:2]',
+        ],
+        "['trans_x', 'trans_y']",
     ),
     "regions": (
         [

@@ -14,6 +14,7 @@ __all__ = [
     "bids",
     "compare",
     "convert",
+    "correct",
     "demo",
     "make_mask",
     "phantom_crossing",
@@ -1006,6 +1007,120 @@ def make_mask(
         Said("--memory", memory),
     ]
     return made("mask", output, options, progress)
+
+
+def correct(
+    dwi: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    bval: str | PathLike[str] | None = None,
+    bvec: str | PathLike[str] | None = None,
+    fslgrad: Sequence[str | PathLike[str]] | None = None,
+    grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    b0_threshold: float | None = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
+    mask: str | PathLike[str] | None = None,
+    phase_encoding: Literal["i", "i-", "j", "j-", "k", "k-"] | None = None,
+    eddy: Literal["none", "linear", "quadratic", "cubic"] | None = None,
+    keep_dropped: bool | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices.
+
+    Parameters
+    ----------
+    dwi : path
+        Diffusion series as it left the scanner, or denoised
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    bval : path
+        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
+    bvec : path
+        Directions, FSL form [default: found beside the image]
+    fslgrad : path
+        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+    grad : path
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+    bmatrix : path
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
+    bvec_frame : {fsl, voxel, scanner}
+        Axes in which bvecs or b-matrices are given [default: fsl]
+    b0_threshold : number
+        b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
+    bvalue_scaling : {auto, yes, no}
+        What directions that are not of unit length mean [default: auto]
+    mask : path
+        Brain in the first unweighted volume: a 3-D image on the grid of the series [default:
+        one made of the series, as `fimbria mask` makes it]
+    phase_encoding : {i, i-, j, j-, k, k-}
+        Direction of the phase encoding along the axes of the array, as BIDS writes it [default:
+        what the sidecar of the series says]
+    eddy : {none, linear, quadratic, cubic}
+        Fields of eddy currents along the phase encoding [default: quadratic]
+    keep_dropped : flag
+        Leave slices that lost their signal as they were measured; they are listed all the same
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the series and the mask [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12", motion=3)
+    >>> made = correct(out / "head/dwi.nii.gz", out / "out", mask=out / "head/mask.nii.gz", phase_encoding="j", eddy="none")
+    >>> (made.path / "confounds.tsv").read_text().split()[:2]
+    ['trans_x', 'trans_y']
+    """
+    options = [
+        Said("", dwi),
+        Said("--bval", bval),
+        Said("--bvec", bvec),
+        Said("--fslgrad", fslgrad),
+        Said("--grad", grad),
+        Said("--bmatrix", bmatrix),
+        Said("--bvec-frame", bvec_frame),
+        Said("--b0-threshold", b0_threshold),
+        Said("--bvalue-scaling", bvalue_scaling),
+        Said("--mask", mask),
+        Said("--phase-encoding", phase_encoding),
+        Said("--eddy", eddy),
+        Said("--keep-dropped", keep_dropped),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--scratch", scratch),
+        Said("--memory", memory),
+    ]
+    return made("correct", output, options, progress)
 
 
 def regions(

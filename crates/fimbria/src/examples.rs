@@ -281,6 +281,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "correct",
+        &[
+            "fimbria correct dwi.nii.gz -o corrected",
+            "fimbria correct dwi.nii.gz --phase-encoding j --mask mask.nii.gz -o corrected",
+            "fimbria correct dwi.nii.gz --eddy cubic --keep-dropped -o corrected",
+        ],
+    ),
+    (
         "info",
         &[
             "fimbria info dwi.nii.gz",

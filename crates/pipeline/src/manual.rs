@@ -9,6 +9,8 @@ pub enum Page {
     Bids,
     /// What streamlines explain and connect.
     Connectomes,
+    /// Motion, eddy currents, dropped slices.
+    Correct,
     /// Orientation densities and maxima.
     Densities,
     /// What is needed for a device.
@@ -35,9 +37,10 @@ pub enum Page {
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Bids,
         Self::Connectomes,
+        Self::Correct,
         Self::Densities,
         Self::Install,
         Self::Kurtosis,
@@ -56,6 +59,7 @@ impl Page {
         match self {
             Self::Bids => "bids",
             Self::Connectomes => "connectomes",
+            Self::Correct => "correct",
             Self::Densities => "densities",
             Self::Install => "install",
             Self::Kurtosis => "kurtosis",

@@ -73,7 +73,7 @@ pub fn align(
         let fixed_grey = Grey::new(&of_fixed);
         let bins: Vec<usize> =
             of_fixed.iter().map(|&v| fixed_grey.bin(v).round() as usize).collect();
-        let spline = Spline::new(moving.grid.dims, &samples);
+        let spline = workers.install(|| Spline::new(moving.grid.dims, &samples));
         let information = |at: &[f64; 6]| {
             let map = vox_from_ras.after(&rigid(at, middle));
             workers.install(|| mutual_information(&points, &bins, &spline, &map, &grey))

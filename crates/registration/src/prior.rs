@@ -4,6 +4,7 @@
 //! whose width is learnt from the series (expectation and maximisation). Fields of eddy currents are linear in g √b but
 //! for a small part of each volume, whose width is learnt, too.
 
+use crate::joint::Contrast;
 use fimbria_compute::dense::lu;
 
 /// Parameters of a volume: turn and shift of its head, and from here on its field: a constant and the polynomials.
@@ -15,8 +16,11 @@ pub(crate) const TURN_MM: f64 = 50.0;
 const FREEDOM: f64 = 2.0;
 /// No width is below this, mm.
 const LEAST: f64 = 2e-3;
-/// Widths before anything is learnt.
+/// The width of changes before anything is learnt.
 const FIRST: f64 = 1.0;
+/// That of what gradients leave of fields: wide ones would make room for a step of the head that the next volumes' fields take
+/// back.
+const FIRST_FIELD: f64 = 0.1;
 /// Of what fields have of a gradient of 1000 s/mm², mm.
 const FIELD: f64 = 5.0;
 
@@ -61,7 +65,7 @@ impl Prior {
             normal: lu::inverse(&normal, 3),
             changes: [FIRST; 2],
             weights: vec![1.0; gradients.len()],
-            fields: vec![FIRST; n_fields],
+            fields: vec![FIRST_FIELD; n_fields],
             gradients,
         }
     }
@@ -69,6 +73,11 @@ impl Prior {
     /// Parameters of a volume.
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Widths of changes of turns and shifts, mm.
+    pub(crate) fn changes(&self) -> [f64; 2] {
+        self.changes
     }
 
     pub(crate) fn has_field(&self) -> bool {
@@ -97,11 +106,11 @@ impl Prior {
         self.gradients.iter().map(at).collect()
     }
 
-    /// Takes the mean over each shell off turns and shifts. Signals do not change where all of a shell moves, but for
-    /// what the edge of a mask makes of it, which must not count against the little that is known before.
+    /// Takes the mean over each shell off turns, shifts and fields. Signals do not change where all of a shell moves, but
+    /// for what the edge of a mask makes of it, which must not count against the little that is known before.
     pub(crate) fn without_means(&self, of: &mut [f64]) {
         for shell in &self.shells {
-            for k in 0..EDDY {
+            for k in 0..self.width {
                 let sum: f64 = shell.iter().map(|v| of[v * self.width + k]).sum();
                 let mean = sum / shell.len() as f64;
                 shell.iter().for_each(|v| of[v * self.width + k] -= mean);
@@ -140,52 +149,61 @@ impl Prior {
         out
     }
 
-    /// The diagonal of Λ at a volume, nearly.
-    pub(crate) fn diagonal(&self, volume: usize) -> Vec<f64> {
-        let mut out = vec![0.0; self.width];
-        let after = self.weights.get(volume + 1).copied().unwrap_or(0.0);
-        let before = if volume > 0 { self.weights[volume] } else { 0.0 };
-        (0..EDDY).for_each(|k| out[k] = (before + after) / self.changes[k / 3].powi(2));
-        (0..self.fields.len()).for_each(|k| out[EDDY + k] = self.fields[k].powi(-2));
-        out
+    /// A row of Λ.
+    pub(crate) fn row(&self, at: usize) -> Vec<f64> {
+        let mut unit = vec![0.0; self.gradients.len() * self.width];
+        unit[at] = 1.0;
+        self.apply(&unit)
     }
 
-    /// Learns widths from parameters and their variances, n x p; whether some changes may be far larger than others.
-    pub(crate) fn learn(&mut self, theta: &[f64], variances: &[f64], is_robust: bool) {
+    /// What widths are learnt from: changes of turns and shifts from each volume to the next, then what gradients leave
+    /// of each coefficient of each weighted volume.
+    pub(crate) fn contrasts(&self) -> Vec<Contrast> {
         let (n, p) = (self.gradients.len(), self.width);
-        // What is expected of a square whose estimate is drawn towards 0.
-        let expected = |square: f64, noise: f64, width: f64, parts: f64| {
-            let known = width * width;
-            let left = if noise.is_finite() { noise * known / (noise + known) } else { known };
-            square + parts * left
+        let change = |at: usize| {
+            vec![((at / EDDY) * p + at % EDDY, -1.0), ((at / EDDY + 1) * p + at % EDDY, 1.0)]
         };
+        let changes = (0..EDDY * (n - 1)).map(change);
+        let inverse = self.normal.as_deref().unwrap_or(&[0.0; 9]);
+        let shared = |a: [f64; 3], b: [f64; 3]| -> f64 {
+            (0..9).map(|i| a[i / 3] * inverse[i] * b[i % 3]).sum()
+        };
+        let own = move |v: usize, k: usize| -> Option<Contrast> {
+            let here = self.gradients[v]?;
+            let part = |w: usize| Some((w * p + EDDY + k, -shared(here, self.gradients[w]?)));
+            let mut all: Contrast = (0..n).filter_map(part).collect();
+            all.iter_mut().filter(|(at, _)| at / p == v).for_each(|(_, by)| *by += 1.0);
+            Some(all)
+        };
+        let fields = (0..self.fields.len()).flat_map(|k| (0..n).map(move |v| (v, k)));
+        changes.chain(fields.filter_map(|(v, k)| own(v, k))).collect()
+    }
+
+    /// Learns widths from parameters, n x p, and the variances of the contrasts; whether some changes may be far larger
+    /// than others.
+    pub(crate) fn learn(&mut self, theta: &[f64], variances: &[f64], is_robust: bool) {
+        let n = self.gradients.len();
+        let contrasts = self.contrasts();
+        let squares: Vec<f64> = contrasts
+            .iter()
+            .zip(variances)
+            .map(|(contrast, variance)| {
+                contrast.iter().map(|(at, by)| by * theta[*at]).sum::<f64>().powi(2) + variance
+            })
+            .collect();
+        let (changes, fields) = squares.split_at(EDDY * (n - 1));
         let mut sums = [0.0; 2];
-        for v in 1..n {
-            let squares: [f64; 2] = [0, 1].map(|part| {
-                let of = |k: usize| {
-                    let noise = variances[v * p + k] + variances[(v - 1) * p + k];
-                    let change = theta[v * p + k] - theta[(v - 1) * p + k];
-                    expected(change * change, noise, self.changes[part], 1.0)
-                };
-                (3 * part..3 * part + 3).map(of).sum()
-            });
-            let size: f64 = (0..2).map(|i| squares[i] / self.changes[i].powi(2)).sum();
+        for (v, squares) in (1..n).zip(changes.as_chunks::<EDDY>().0) {
+            let parts = [0, 3].map(|at| squares[at..at + 3].iter().sum::<f64>());
+            let size: f64 = (0..2).map(|i| parts[i] / self.changes[i].powi(2)).sum();
             self.weights[v] = if is_robust { (FREEDOM + 6.0) / (FREEDOM + size) } else { 1.0 };
-            (0..2).for_each(|i| sums[i] += self.weights[v] * squares[i]);
+            (0..2).for_each(|i| sums[i] += self.weights[v] * parts[i]);
         }
-        let changes = (n as f64 - 1.0).max(1.0);
-        (0..2).for_each(|i| self.changes[i] = (sums[i] / (3.0 * changes)).sqrt().max(LEAST));
-        let weighted: Vec<usize> = (0..n).filter(|v| self.gradients[*v].is_some()).collect();
-        for k in 0..self.fields.len() {
-            let followed = self.followed(theta, EDDY + k);
-            let own = weighted.iter().map(|&v| {
-                let at = v * p + EDDY + k;
-                let own = theta[at] - followed[v];
-                expected(own * own, variances[at], self.fields[k], 1.0)
-            });
-            let sum: f64 = own.sum();
-            let count = weighted.len() as f64;
-            self.fields[k] = (sum / count.max(1.0)).sqrt().max(LEAST);
+        let count = (n as f64 - 1.0).max(1.0);
+        (0..2).for_each(|i| self.changes[i] = (sums[i] / (3.0 * count)).sqrt().max(LEAST));
+        let weighted = fields.len() / self.fields.len().max(1);
+        for (width, squares) in self.fields.iter_mut().zip(fields.chunks_exact(weighted.max(1))) {
+            *width = (squares.iter().sum::<f64>() / weighted as f64).sqrt().max(LEAST);
         }
     }
 }
@@ -212,7 +230,7 @@ mod tests {
             let at = if v < 9 { 0.0 } else { 5.0 };
             theta[v * p + 3] = at + 0.01 * (v as f64).sin();
         }
-        let variances = vec![1e-6; n * p];
+        let variances = vec![1e-6; prior.contrasts().len()];
         for _ in 0..30 {
             prior.learn(&theta, &variances, true);
         }

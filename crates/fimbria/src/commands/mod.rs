@@ -7,6 +7,7 @@ mod compare;
 mod completions;
 mod connectome;
 mod convert;
+mod correct;
 mod demo;
 mod describe;
 mod devices;
@@ -85,6 +86,7 @@ commands! {
     Fit(fit::Fit): Share,
     Eigen(eigen::Eigen): Refused,
     Mask(mask::MaskCommand): Refused,
+    Correct(correct::CorrectCommand): Refused,
     Peaks(peaks::Peaks): Refused,
     Sticks(sticks::Sticks): Share,
     Field(field::Field): Refused,

@@ -6,6 +6,7 @@ mod circles;
 mod compare;
 mod contents;
 mod convert;
+mod correct;
 mod demo;
 mod devices;
 mod dqsm_files;

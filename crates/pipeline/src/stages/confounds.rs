@@ -9,6 +9,14 @@ const COLUMN: &str = "framewise_displacement";
 /// Bytes of a row at most, on the mean: one of hundreds of columns has some ten thousand.
 const ROW: u64 = 1 << 20;
 
+/// Framewise displacement between two volumes, mm: of shifts in mm and turns in radians, which count as the way of a
+/// point 50 mm from the middle (Power et al. 2012).
+pub(super) fn displaced_mm(before: [f64; 6], here: [f64; 6]) -> f64 {
+    const RADIUS_MM: f64 = 50.0;
+    let way = |i: usize| (here[i] - before[i]).abs() * if i < 3 { 1.0 } else { RADIUS_MM };
+    (0..6).map(way).sum()
+}
+
 /// Confounds that are none of a series.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConfoundsError {

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::options::{Described as _, at_least};
+use crate::stages::confounds::displaced_mm;
 use crate::stages::head::{HeadOptions, POSE_COLUMNS, Snr, pose_numbers, pose_row, shapes_line};
 use crate::stages::phantom::Files;
 use crate::{
@@ -401,8 +402,6 @@ struct Moved {
 
 impl Moved {
     fn from_poses(poses: &[Pose], n_volumes: usize) -> Self {
-        /// A turn counts as the way of a point so far from the middle (Power et al. 2012).
-        const RADIUS_MM: f64 = 50.0;
         let at = |volume: usize| poses.get(volume).copied().unwrap_or_default();
         let mut table = format!("framewise_displacement\t{POSE_COLUMNS}\n");
         let (mut sum, mut most) = (0.0, 0.0_f64);
@@ -412,11 +411,7 @@ impl Moved {
                 table += "n/a";
             } else {
                 let [before, here] = [at(volume - 1), pose].map(|pose| pose_numbers(&pose));
-                let way = |i: usize| {
-                    let scale = if i < 3 { 1.0 } else { RADIUS_MM };
-                    scale * (here[i] - before[i]).abs()
-                };
-                let displaced: f64 = (0..6).map(way).sum();
+                let displaced = displaced_mm(before, here);
                 let _ = write!(table, "{displaced:.6}");
                 (sum, most) = (sum + displaced, most.max(displaced));
             }

@@ -7,8 +7,8 @@ use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
 use super::{
-    accuracy, connectome, field, gradients, guide, life, load, peaks, qsm, regions, sift2, sticks,
-    track,
+    accuracy, connectome, correct, field, gradients, guide, life, load, peaks, qsm, regions, sift2,
+    sticks, track,
 };
 use crate::{Derivatives, Written};
 
@@ -44,7 +44,8 @@ const AFTER_FITS: &[&Method] = &[
 ];
 
 /// What no run makes.
-const ALONE: &[&Method] = &[&Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
+const ALONE: &[&Method] =
+    &[&correct::METHOD, &Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
 
 /// All methods of a run; fits first, as its page has them.
 pub(super) fn of_runs() -> impl Iterator<Item = &'static Method> {

@@ -7,6 +7,7 @@ mod confounds;
 pub mod connectome;
 pub mod contents;
 pub mod convert;
+pub mod correct;
 pub mod crossing;
 pub mod doubts;
 pub mod eigen;

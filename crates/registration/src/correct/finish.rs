@@ -5,14 +5,15 @@ use rayon::prelude::*;
 
 use fimbria_image::frames::{transposed, turned};
 
-use super::{Corrected, Patch, Rounds};
+use super::{Corrected, LEAST_GAIN, Patch, Rounds};
 use crate::outliers::Outlier;
+use crate::place::{Eddy, Place};
 use crate::predict::Predictor;
 use crate::spline::Spline;
 
 impl Rounds<'_> {
     /// What predictions leave of each volume over its mean.
-    pub(super) fn left(&self, predictor: &Predictor) -> Vec<f64> {
+    fn left(&self, predictor: &Predictor) -> Vec<f64> {
         let of = |v: usize| {
             if !self.q.is_predictable(v) {
                 return f64::NAN;
@@ -30,14 +31,29 @@ impl Rounds<'_> {
         (0..self.volumes.len()).into_par_iter().map(of).collect()
     }
 
+    /// The same as smooth as the first round has them, so that interpolation does not count.
+    fn left_where_laid(&mut self) -> Vec<f64> {
+        let predictor = self.predicted(self.options.fwhm_vox[0]);
+        self.left(&predictor)
+    }
+
     pub(super) fn finish(
         mut self,
         progress: &dyn Progress,
     ) -> Result<(Corrected, Vec<Patch>), Interrupted> {
-        // As smooth as the first round, so that the two compare.
-        let first = self.options.fwhm_vox[0];
-        let smooth = self.predicted(first);
-        let after = self.left(&smooth);
+        let after = self.left_where_laid();
+        progress.check()?;
+        let still = vec![Place::still(self.options.axis, Eddy::None); self.places.len()];
+        let found = std::mem::replace(&mut self.places, still);
+        let before = self.left_where_laid();
+        let squares =
+            |left: &[f64]| -> f64 { left.iter().filter(|x| x.is_finite()).map(|x| x * x).sum() };
+        let is_better = squares(&after) < (1.0 - LEAST_GAIN) * squares(&before);
+        if is_better {
+            self.places = found;
+        } else {
+            self.eddy_shift_mm.fill(0.0);
+        }
         progress.check()?;
         let predictor = self.predicted(0.0);
         let patches = match self.options.replace {
@@ -52,11 +68,14 @@ impl Rounds<'_> {
             let seen = turned(&transposed(&place.turn), turned(&vox, *dir));
             *dir = turned(&self.ras, seen);
         }
+        let after = if is_better { after } else { before.clone() };
         let corrected = Corrected {
+            is_better,
             places: self.places,
             eddy_shift_mm: self.eddy_shift_mm,
             outliers: self.outliers,
-            left: [self.before, after],
+            measured: Vec::new(),
+            left: [before, after],
             table,
             covariance: [predictor.decay, predictor.noise],
         };

@@ -10,7 +10,7 @@ use fimbria_image::{GradientTable, Grid, Image, Mask};
 use crate::outliers::Outlier;
 use crate::place::{Eddy, Lattice, Place};
 use crate::predict::QSpace;
-use crate::prior::Prior;
+use crate::prior::{EDDY, Prior};
 use crate::region::Region;
 use crate::resample::resampled;
 use crate::spline::Spline;
@@ -42,6 +42,8 @@ impl Default for CorrectOptions {
 /// What was found of a series.
 #[derive(Clone, Debug)]
 pub struct Corrected {
+    /// Whether volumes agree better where they were laid than as they were measured. Where they do not, they stay.
+    pub is_better: bool,
     /// Where each volume lies.
     pub places: Vec<Place>,
     /// The part of each volume's shift along the phase encoding, mm, that follows its gradient and counts as
@@ -49,8 +51,10 @@ pub struct Corrected {
     pub eddy_shift_mm: Vec<f64>,
     /// Slices that lost their signal.
     pub outliers: Vec<Outlier>,
+    /// Of each the slice as it was measured; empty where they were not replaced.
+    pub measured: Vec<Vec<f32>>,
     /// Root mean square over the mask of what predictions leave of each volume, over its mean: before and
-    /// after. NaN where nothing predicts it.
+    /// after, dropped slices aside in both. NaN where nothing predicts it.
     pub left: [Vec<f64>; 2],
     /// The gradients as the head saw them.
     pub table: GradientTable,
@@ -68,6 +72,16 @@ pub struct Motion {
 }
 
 impl Corrected {
+    /// The slices that were replaced as they were measured, one upon the other; `None` where none was.
+    pub fn measured_slices(&self, grid: &Grid) -> Option<Image> {
+        let [x, y, _] = grid.dims;
+        let dims = [x, y, self.measured.len()];
+        (!self.measured.is_empty()).then(|| {
+            let grid = Grid { dims, ras_from_vox: grid.ras_from_vox };
+            Image { grid, n_volumes: 1, data: self.measured.concat() }
+        })
+    }
+
     /// How each volume's head moved, along RAS axes, without what counts as eddy current.
     pub fn motions(&self, grid: &Grid) -> Vec<Motion> {
         let ras = grid.ras_from_vox.rotation();
@@ -83,11 +97,13 @@ impl Corrected {
 }
 
 /// Memory that [`correct`] takes beside the series, at most.
-pub fn bytes_needed(grid: &Grid, volumes: usize, threads: usize) -> u64 {
+pub fn bytes_needed(grid: &Grid, volumes: usize, eddy: Eddy, threads: usize) -> u64 {
     // The cropped series, rows of the region and predictions of them, what is compared of each volume (a slope along
-    // each axis and a residual), and a few volumes of each thread.
+    // each axis and a residual), the equations with their factor, and a few volumes of each thread.
     let compared = 4 * (COMPARED_VOXELS.min(grid.len()) * volumes) as u64;
+    let parameters = (volumes * (EDDY + 1 + eddy.terms())) as u64;
     4 * (grid.len() as u64 * (3 * volumes as u64 + 8 * threads as u64) + compared)
+        + 16 * parameters * parameters
 }
 
 /// Voxels around the region that are kept of each volume.
@@ -98,11 +114,17 @@ const COVARIANCE_VOXELS: usize = 20_000;
 const COMPARED_VOXELS: usize = 25_000;
 /// Voxels are in so many classes by how much their signal varies with the direction.
 const CLASSES: usize = 4;
-/// The round after which means of shells are laid on each other.
+/// Of the squares that predictions leave a correction must take away so much; of a head that lay still it takes
+/// less than 0.005.
+const LEAST_GAIN: f64 = 0.02;
+/// The round after which means of shells are laid on each other, as after the last.
 const MEANS_ALIGNED: usize = 2;
-/// Means less apart than this lie on each other: what is known of changes in time places them better than mutual
-/// information does.
-const LEAST_APART_MM: f64 = 1.5;
+/// How well mutual information places means of another contrast, mm. On a head of formulas it is 0.03; between one
+/// unweighted volume and b 2500 of a real head that lay still it said 0.9 along the slices. Changes in time count beside
+/// it.
+const MEANS_MM: f64 = 0.1;
+/// Means farther apart than this are laid on each other whatever changes in time say.
+const FAR_APART_MM: f64 = 1.5;
 
 /// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
 /// the head there showed, interpolated once from what was measured. Its frame is the first unweighted
@@ -126,7 +148,12 @@ pub fn correct(
         rounds.lay_shells_on_each_other(round, progress)?;
     }
     progress.start("resampling", n);
-    let (corrected, patches) = workers.install(|| rounds.finish(progress))?;
+    let (mut corrected, patches) = workers.install(|| rounds.finish(progress))?;
+    if options.replace {
+        let [x, y, _] = series.grid.dims;
+        let slice = |o: &Outlier| series.volume(o.volume)[o.slice * x * y..][..x * y].to_vec();
+        corrected.measured = corrected.outliers.iter().map(slice).collect();
+    }
     workers.install(|| write(series, &corrected.places, &patches, progress))?;
     Ok(corrected)
 }
@@ -181,7 +208,6 @@ struct Rounds<'a> {
     /// The volumes at the voxels of the region, as smooth as the round has them.
     rows: Vec<Vec<f32>>,
     eddy_shift_mm: Vec<f64>,
-    before: Vec<f64>,
 }
 
 impl<'a> Rounds<'a> {
@@ -243,7 +269,6 @@ impl<'a> Rounds<'a> {
             outliers: Vec::new(),
             rows: Vec::new(),
             eddy_shift_mm: vec![0.0; n],
-            before: Vec::new(),
         }
     }
 }

@@ -5,11 +5,13 @@ use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::{Affine, Grid, Image, Mask};
 use rayon::prelude::*;
 
-use super::{CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, LEAST_APART_MM, MEANS_ALIGNED, Rounds};
+use super::{
+    CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, FAR_APART_MM, MEANS_ALIGNED, MEANS_MM, Rounds,
+};
 use crate::align::{AlignOptions, align};
-use crate::joint::{Joint, Signals, Solved};
+use crate::joint::{Joint, Signals};
 use crate::outliers::{SliceSums, outliers, touches};
-use crate::place::{Eddy, Place};
+use crate::place::{Eddy, Place, rotation};
 use crate::predict::Predictor;
 use crate::prior::{EDDY, TURN_MM};
 use crate::resample::resampled;
@@ -112,9 +114,6 @@ impl Rounds<'_> {
     ) -> Result<(), Interrupted> {
         let fwhm = self.options.fwhm_vox[round];
         let predictor = self.predicted(fwhm);
-        if round == 0 {
-            self.before = self.left(&predictor);
-        }
         let n = self.volumes.len();
         let this = &*self;
         let predictions = (0..n).into_par_iter().map(|v| {
@@ -138,12 +137,11 @@ impl Rounds<'_> {
             shared: (1.0 + 4.0 * std::f64::consts::PI * sigma * sigma).powf(1.5),
         };
         let every = this.region.inner.len().div_ceil(COMPARED_VOXELS).max(1);
-        let prior = &this.prior;
-        let joint = Joint::new(&signals, &this.places, &this.lattice, &this.region, every, prior);
-        progress.check()?;
-        let Solved { steps, variances } = joint.solve(&this.parameters());
+        let joint =
+            Joint::new(&signals, &this.places, &this.lattice, &this.region, every, &this.prior);
+        let theta = self.parameters();
+        let steps = joint.solve(&theta, &mut self.prior, round > MEANS_ALIGNED, progress)?;
         self.step(&steps);
-        self.prior.learn(&self.parameters(), &variances, round > MEANS_ALIGNED);
         if round > 0 {
             self.find_outliers(&predictor);
         }
@@ -246,7 +244,7 @@ impl Rounds<'_> {
     }
 
     /// What is the same in all volumes of a shell no prediction sees: lays the first volume on the frame of the
-    /// series, and each shell's mean on that of the shell below.
+    /// series, and at times each shell's mean on that of the shell below.
     pub(super) fn lay_shells_on_each_other(
         &mut self,
         round: usize,
@@ -256,7 +254,7 @@ impl Rounds<'_> {
         let first = shells[0].volumes[0];
         let undone = self.places[first].undone();
         self.places.iter_mut().for_each(|place| place.after(&undone));
-        if round != MEANS_ALIGNED {
+        if round != MEANS_ALIGNED && round + 1 != self.options.fwhm_vox.len() {
             return Ok(());
         }
         let workers = self.workers;
@@ -273,9 +271,15 @@ impl Rounds<'_> {
             common.turn = transform.linear();
             common.shift_mm = transform.0.map(|row| row[3]);
             let turned = common.turn_vector().map(|w| w * TURN_MM);
-            let moved = norm(turned).max(norm(common.shift_mm));
-            if moved < LEAST_APART_MM {
-                continue;
+            if norm(turned).max(norm(common.shift_mm)) < FAR_APART_MM {
+                // As far as the head may have moved between volumes of the two.
+                let fewer = shells[0].volumes.len().min(shell.volumes.len()) as f64;
+                let [turn, shift] = self.prior.changes().map(|width| {
+                    let moved = width * width / fewer;
+                    moved / (moved + MEANS_MM * MEANS_MM)
+                });
+                common.turn = rotation(turned.map(|w| turn * w / TURN_MM));
+                common.shift_mm = common.shift_mm.map(|x| shift * x);
             }
             shell.volumes.iter().for_each(|&v| self.places[v].after(&common));
             below = workers.install(|| self.mean(&shell.volumes, fwhm));

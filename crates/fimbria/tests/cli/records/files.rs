@@ -79,6 +79,26 @@ const MASK: Proof = Proof {
     rows: &[TABLE, &[("format", With("--format nii"))]],
 };
 
+const CORRECT: Proof = Proof {
+    command: "correct",
+    fixture: || {
+        let folder = with_series();
+        fs::write(folder.join("dwi.json"), r#"{"PhaseEncodingDirection": "j"}"#).unwrap();
+        folder
+    },
+    line: "dwi.nii --mask mask.nii",
+    rows: &[
+        TABLE,
+        &[
+            ("mask", Instead("dwi.nii --mask other_mask.nii")),
+            ("phase-encoding", With("--phase-encoding i")),
+            ("eddy", With("--eddy none")),
+            ("keep-dropped", With("--keep-dropped")),
+            ("format", With("--format nii")),
+        ],
+    ],
+};
+
 const REGIONS: Proof = Proof {
     command: "regions",
     fixture: || {
@@ -93,7 +113,7 @@ const REGIONS: Proof = Proof {
     rows: &[&[("map", Instead("labels.nii --map md.nii")), ("lut", With("--lut lut.txt"))]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK, &REGIONS];
+pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &REGIONS];
 
 #[test]
 fn of_eigen() {
@@ -113,6 +133,11 @@ fn of_convert() {
 #[test]
 fn of_mask() {
     prove(&MASK);
+}
+
+#[test]
+fn of_correct() {
+    prove(&CORRECT);
 }
 
 #[test]

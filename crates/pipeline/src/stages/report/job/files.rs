@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::JobPage;
 use crate::StageError;
 use crate::stages::connectome::section as connectome;
+use crate::stages::correct;
 use crate::stages::life::section as life;
 use crate::stages::qsm::section as qsm;
 
@@ -37,6 +38,10 @@ pub(super) fn sections(job: &JobPage, names: &[&str]) -> Result<Vec<Section>, St
             sections.push(convergence(&read(name)?));
         } else if *name == "profile.tsv" {
             sections.push(profile(&read(name)?));
+        } else if *name == "confounds.tsv"
+            && let Some(section) = correct::section(&read(name)?, &job.record)
+        {
+            sections.push(section);
         } else if name.ends_with(".tsv") {
             sections.push(Section::new(table_heading(name)).table(table(&read(name)?)));
         }

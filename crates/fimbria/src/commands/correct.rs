@@ -1,0 +1,80 @@
+//! `fimbria correct`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_pipeline::options::{Described as _, Takes};
+use fimbria_pipeline::stages::correct::{CORRECT_WRITES, CorrectSeries, CorrectSettings};
+use fimbria_pipeline::stages::load::SubjectFiles;
+use fimbria_pipeline::{MapFormat, Named, Writes};
+
+use crate::args::{OutputArgs, ScratchArgs, TableArgs, ThreadArgs, choice};
+use crate::commands::{report, run_on_threads};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices
+#[derive(Debug, Args)]
+#[command(add = Writes(CORRECT_WRITES), after_long_help = HELP)]
+pub(crate) struct CorrectCommand {
+    /// Diffusion series as it left the scanner, or denoised
+    #[arg(value_name = "DWI", takes = Takes::IMAGE)]
+    dwi: PathBuf,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    /// Brain in the first unweighted volume: a 3-D image on the grid of the series
+    #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "one made of the series, as `fimbria mask` makes it")]
+    #[arg(takes = Takes::MASK)]
+    mask: Option<PathBuf>,
+
+    #[command(flatten)]
+    settings: CorrectSettings,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Format of the series and the mask
+    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
+    #[arg(value_parser = choice::<MapFormat>())]
+    format: Named<MapFormat>,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    scratch: ScratchArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+{outputs}
+
+Units:
+  Signals as they are, but for the Jacobian of the eddy currents' fields. mm and radians along and
+  about scanner axes; x, then y, then z.
+
+Order and frame:
+  The grid of the series, in the frame of its first unweighted volume, or its first. Directions
+  are those that the head saw.
+
+Each volume is predicted from all others over q-space, and all are laid on their predictions
+together, in eight rounds. What was found is judged before it is used: where volumes do not agree
+better by it than as they were measured, they stay, and a warning says so. Susceptibility is not
+corrected, and neither are noise, ringing and bias.";
+
+impl CorrectCommand {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { dwi, table, mask, settings, output, format, threads, scratch } = self;
+        let mut files = SubjectFiles { mask, ..SubjectFiles::new(dwi) };
+        table.add_to(&mut files);
+        (files.memory, files.scratch) = scratch.limits();
+        let correct = CorrectSeries { files, settings, format: format.0 };
+        let folder = |planned: &[String]| output.folder(planned, console);
+        let record = run_on_threads("correct", &[&correct], &folder, threads, console)?;
+        report(&record, output.path(), console);
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! `fimbria correct`.
+
+use crate::util::Folder;
+
+/// The numbers of a column, a row for each volume.
+fn column(folder: &Folder, file: &str, name: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let mut lines = text.lines();
+    let at = lines.next().unwrap().split('\t').position(|head| head == name).unwrap();
+    lines.map(|line| line.split('\t').nth(at).unwrap().parse().unwrap_or(f64::NAN)).collect()
+}
+
+/// The middle of the distances between columns.
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    let mut all: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+#[test]
+fn turns_of_a_head_are_found_and_dropped_slices_are_kept_as_they_were_measured() {
+    let folder = Folder::new();
+    let head = "phantom head --size 27,30,22 --voxel 6 --shells 1000:20 --snr 30";
+    folder.done(&format!("{head} --motion 5 --dropped-slices 3 -o raw"));
+    folder.done(
+        "correct raw/dwi.nii.gz --mask raw/mask.nii.gz --phase-encoding j --eddy none -o out",
+    );
+    for turn in ["rot_x", "rot_y", "rot_z"] {
+        let truth = column(&folder, "raw/truth/motion.tsv", turn);
+        let found = column(&folder, "out/confounds.tsv", turn);
+        let still = vec![0.0; truth.len()];
+        // Twenty directions in voxels of 6 mm: no more is asked than that the error halves.
+        assert!(apart(&truth, &found) < 0.5 * apart(&truth, &still), "{turn}: {truth:?} {found:?}");
+    }
+    let [volumes, slices] =
+        ["volume", "slice"].map(|name| column(&folder, "out/outliers.tsv", name));
+    let dropped = column(&folder, "raw/truth/dropped.tsv", "volume");
+    assert!(dropped.iter().all(|volume| volumes.contains(volume)), "{dropped:?} {volumes:?}");
+    let (raw, kept) = (folder.image("raw/dwi.nii.gz"), folder.image("out/outliers.nii.gz"));
+    let [x, y, _] = raw.grid.dims;
+    for (row, (volume, slice)) in volumes.iter().zip(&slices).enumerate() {
+        let measured = &raw.volume(*volume as usize)[*slice as usize * x * y..][..x * y];
+        assert_eq!(&kept.data[row * x * y..][..x * y], measured);
+    }
+}
+
+#[test]
+fn without_a_sidecar_the_phase_encoding_is_asked_for() {
+    let folder = Folder::with_subject();
+    let ran = folder.run("correct dwi.nii --mask mask.nii -o out");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--phase-encoding"), "{}", ran.stderr);
+    assert!(!folder.join("out").exists());
+}

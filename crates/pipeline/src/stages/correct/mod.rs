@@ -1,0 +1,292 @@
+//! The stage that lays the volumes of a series on each other: motion, eddy currents, dropped slices.
+
+mod compared;
+mod encoding;
+mod method;
+mod section;
+mod tables;
+
+use clap::Args;
+use fimbria_compute::Progress as _;
+use fimbria_image::{BvecFrame, Image, MapKind, Mask, WriteOptions, counted, write_image};
+use fimbria_registration::{self as registration, CorrectOptions, Corrected, Eddy};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use self::compared::Agreement;
+pub use self::encoding::{EncodingError, PhaseEncoding};
+pub(in crate::stages) use self::method::METHOD;
+pub(in crate::stages) use self::section::section;
+use super::load::{Subject, SubjectFiles};
+use super::made_mask::{mask_options, warn_of_made_mask};
+use super::sidecar::sidecars_of;
+use crate::options::{Described as _, choice};
+use crate::{
+    ByteSize, Carried, Choice, FileKind, Input, Logbook, MapFormat, Named, OutputFolder, Page,
+    Product, Products, Stage, StageError, Written,
+};
+
+/// What `fimbria correct` writes.
+pub const CORRECT_WRITES: &[Written] = &[
+    Written::image("dwi", MapKind::Scalar, 0, "arbitrary", "the series, resampled once"),
+    Written::BVAL,
+    Written::BVEC,
+    Written::code("mask", "1 in the brain, in the frame of the series"),
+    Written::file(
+        "confounds.tsv",
+        FileKind::Table,
+        "a line for each volume: trans_x to rot_z and framewise_displacement as BIDS has them (mm, radians, scanner \
+         axes), eddy_shift (mm along the phase encoding), what predictions leave of its mean before and after, dropped \
+         slices, and the coefficients of its field (mm at 100 mm from the middle)",
+    ),
+    Written::file(
+        "outliers.tsv",
+        FileKind::Table,
+        "a line for each slice that lost its signal: volume and slice from 0, z, the part of the signal left",
+    ),
+    Written::image(
+        "outliers",
+        MapKind::Scalar,
+        1,
+        "arbitrary",
+        "these slices as they were measured, in the order of the table",
+    )
+    .only("where slices were replaced"),
+    Written::file(
+        "eddy_parameters",
+        FileKind::Table,
+        "as FSL's eddy has it: mm, radians and field coefficients of each volume",
+    ),
+    Written::file(
+        "eddy_movement_rms",
+        FileKind::Table,
+        "likewise: mm from the first volume and from the one before",
+    ),
+    Written::file("eddy_outlier_map", FileKind::Table, "likewise: 1 for each dropped slice"),
+    Written::file("eddy_outlier_n_stdev_map", FileKind::Table, "likewise: their z"),
+    Written::file("eddy_outlier_report", FileKind::Text, "likewise, in words"),
+    Written::RECORD,
+];
+
+impl Choice for Eddy {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::None, "none", "motion alone"),
+        (Self::Linear, "linear", "shift, shear and scale along the phase encoding"),
+        (Self::Quadratic, "quadratic", "and the five harmonics of second order"),
+        (Self::Cubic, "cubic", "and the seven of third order"),
+    ];
+}
+
+/// How a series is corrected.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct CorrectSettings {
+    /// Direction of the phase encoding along the axes of the array, as BIDS writes it
+    #[arg(long, value_name = "DIRECTION", value_parser = choice::<PhaseEncoding>())]
+    #[arg(usually = "what the sidecar of the series says")]
+    pub phase_encoding: Option<Named<PhaseEncoding>>,
+
+    /// Fields of eddy currents along the phase encoding
+    #[arg(long, value_name = "FIELD", default_value = "quadratic", value_parser = choice::<Eddy>())]
+    pub eddy: Named<Eddy>,
+
+    /// Leave slices that lost their signal as they were measured; they are listed all the same
+    #[arg(long)]
+    pub keep_dropped: bool,
+}
+
+/// Corrects a series.
+pub struct CorrectSeries {
+    /// The series, its table and its mask.
+    pub files: SubjectFiles,
+    /// How.
+    pub settings: CorrectSettings,
+    /// In which format.
+    pub format: MapFormat,
+}
+
+/// Why a series is not corrected.
+#[derive(Debug, thiserror::Error)]
+enum CorrectError {
+    #[error(
+        "correcting takes about {needed} of memory, and {allowed} are allowed: allow more; volumes are laid on each \
+         other in memory"
+    )]
+    Memory { needed: ByteSize, allowed: ByteSize },
+    #[error("the series has {0}: nothing says where its volumes should lie")]
+    Few(String),
+}
+
+/// What was made.
+struct Made {
+    series: Image,
+    mask: Mask,
+    corrected: Corrected,
+    carried: Carried,
+}
+
+/// Volumes that are compared with each other.
+const FEWEST: usize = 7;
+
+impl CorrectSeries {
+    /// The memory it takes, with the program and the file itself.
+    fn check_memory(&self, series: &Image, threads: usize) -> Result<(), CorrectError> {
+        let Some(allowed) = self.files.memory else { return Ok(()) };
+        let held = 4 * series.data.len() as u64;
+        let needed = held
+            + registration::bytes_needed(
+                &series.grid,
+                series.n_volumes,
+                self.settings.eddy.0,
+                threads,
+            );
+        if needed > allowed.0 {
+            return Err(CorrectError::Memory { needed: ByteSize(needed), allowed });
+        }
+        Ok(())
+    }
+
+    /// The series in memory, its table and mask.
+    fn read(&self, log: &Logbook<'_>) -> Result<(Image, Subject), StageError> {
+        let mut series = None;
+        let subject = self.files.read_on(log, |stored, table, workers| {
+            let mask = self.files.mask_for(stored, table, workers)?;
+            if self.files.mask.is_none() {
+                warn_of_made_mask(&mask, "the series", log);
+            }
+            series = Some(workers.install(|| stored.to_image())?);
+            Ok(mask)
+        })?;
+        let mut series = series.ok_or("no series was read")?;
+        if series.n_volumes < FEWEST {
+            return Err(CorrectError::Few(counted(series.n_volumes, "volume")).into());
+        }
+        let bad = log.session().on.workers.install(|| series.count_non_finite());
+        if bad > 0 {
+            let message = format!("{} not finite: taken as 0", counted(bad, "sample"));
+            log.warn(Page::Correct, &message);
+            series.data.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+        }
+        Ok((series, subject))
+    }
+
+    fn correct(&self, log: &Logbook<'_>) -> Result<Made, StageError> {
+        let encoding = match self.settings.phase_encoding {
+            Some(Named(given)) => given,
+            None => PhaseEncoding::from_sidecars(&self.files.dwi)?,
+        };
+        log.note(&format!("phase encoding {}", encoding.name()));
+        let (mut series, subject) = self.read(log)?;
+        let Subject { dwi, gradients, mask, carried, .. } = subject;
+        drop(dwi);
+        let workers = log.session().on.workers;
+        self.check_memory(&series, workers.threads())?;
+        let options = CorrectOptions {
+            axis: encoding.axis(),
+            eddy: self.settings.eddy.0,
+            replace: !self.settings.keep_dropped,
+            ..CorrectOptions::default()
+        };
+        let before = Agreement::new(&series, &gradients, &mask, workers);
+        let corrected =
+            registration::correct(&mut series, &gradients, &mask, &options, workers, log)?;
+        let after = Agreement::new(&series, &corrected.table, &mask, workers);
+        let [before, after] = [before, after].map(|agreement| json!(agreement));
+        log.note(&Agreement::told(&before, &after));
+        log.result(Agreement::RESULT, json!({ "before": before, "after": after }));
+        if !corrected.is_better {
+            log.warn(
+                Page::Correct,
+                "volumes agree no better where they were laid than as they were measured: none was moved",
+            );
+        }
+        log.result("is_better", corrected.is_better);
+        log.result("phase_encoding", encoding.name());
+        log.count("dropped_slices", corrected.outliers.len() as u64);
+        Ok(Made { series, mask, corrected, carried })
+    }
+}
+
+impl Stage for CorrectSeries {
+    fn name(&self) -> &'static str {
+        METHOD.name
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Made>()]
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let mut inputs = self.files.inputs();
+        if self.settings.phase_encoding.is_none() {
+            let sidecars = sidecars_of(&self.files.dwi).into_iter();
+            inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
+        }
+        inputs
+    }
+
+    fn parameters(&self) -> Value {
+        let mut parameters = self.files.table_parameters();
+        parameters["settings"] = json!(self.settings);
+        parameters["format"] = json!(self.format.name());
+        parameters
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let images = ["dwi", "mask"].map(|name| format!("{name}.{}", self.format.name()));
+        let mut names = images.to_vec();
+        if self.format != MapFormat::Mif {
+            names.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
+        }
+        names
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.correct(log)?);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Made { series, mask, corrected, carried } = products.get::<Made>()?;
+        let workers = log.session().on.workers;
+        let mut image =
+            |name: &str, image: &Image, options: &WriteOptions| -> Result<(), StageError> {
+                let path = out.stage(&format!("{name}.{}", self.format.name()))?;
+                Ok(workers.install(|| write_image(&path, image, options))?)
+            };
+        let options = WriteOptions {
+            keyvals: carried.clone().with(log.session().header_entries()).keyvals,
+            space_codes: carried.space_codes,
+            ..WriteOptions::default()
+        };
+        let is_mif = self.format == MapFormat::Mif;
+        let of_series = WriteOptions {
+            description: "series corrected by fimbria".to_owned(),
+            dw_scheme: is_mif.then(|| corrected.table.to_dw_scheme()),
+            ..options.clone()
+        };
+        image("dwi", series, &of_series)?;
+        image("mask", &mask.to_image(), &mask_options(carried))?;
+        if let Some(slices) = corrected.measured_slices(&series.grid) {
+            let description = "dropped slices as measured".to_owned();
+            image("outliers", &slices, &WriteOptions { description, ..options })?;
+        }
+        if !is_mif {
+            let fsl = corrected.table.to_fsl(BvecFrame::Fsl, &series.grid.ras_from_vox);
+            out.write("dwi.bval", fsl.bvals.as_bytes())?;
+            out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
+        }
+        let motions = corrected.motions(&series.grid);
+        let confounds = tables::confounds(corrected, &motions, self.settings.eddy.0.terms());
+        out.write("confounds.tsv", confounds.as_bytes())?;
+        out.write("outliers.tsv", tables::outliers(corrected).as_bytes())?;
+        for (name, text) in tables::of_fsl(corrected, &motions, mask) {
+            out.write(name, text.as_bytes())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! What was found, as tables: of BIDS, and as FSL's `eddy` writes them.
+
+use std::fmt::Write as _;
+
+use fimbria_image::Mask;
+use fimbria_registration::{Corrected, Lattice, Motion, Place};
+
+use crate::stages::confounds::displaced_mm;
+use crate::stages::head::POSE_COLUMNS;
+
+/// The name of a table and its text.
+pub(super) type Text = (&'static str, String);
+
+/// Motion, fields and residuals of each volume.
+pub(super) fn confounds(corrected: &Corrected, motions: &[Motion], terms: usize) -> String {
+    let mut text = format!(
+        "{POSE_COLUMNS}\tframewise_displacement\teddy_shift\tresidual_before\tresidual_after\tdropped_slices"
+    );
+    (1..=terms).for_each(|term| text += &format!("\teddy_{term:02}"));
+    text += "\n";
+    let number = |x: f64| if x.is_finite() { format!("{x:.6}") } else { "n/a".to_owned() };
+    for (volume, motion) in motions.iter().enumerate() {
+        let here = numbers(motion);
+        let moved =
+            volume.checked_sub(1).map(|before| displaced_mm(numbers(&motions[before]), here));
+        let mut row: Vec<String> = here.iter().map(|x| format!("{x:.6}")).collect();
+        row.push(number(moved.unwrap_or(f64::NAN)));
+        row.push(number(corrected.eddy_shift_mm[volume]));
+        row.extend(corrected.left.iter().map(|left| number(left[volume])));
+        let dropped = corrected.outliers.iter().filter(|outlier| outlier.volume == volume);
+        row.push(dropped.count().to_string());
+        let field = &corrected.places[volume].eddy;
+        row.extend((0..terms).map(|term| number(field.get(term).copied().unwrap_or(0.0))));
+        let _ = writeln!(text, "{}", row.join("\t"));
+    }
+    text
+}
+
+/// mm, then radians.
+fn numbers(motion: &Motion) -> [f64; 6] {
+    let ([x, y, z], [a, b, c]) = (motion.shift_mm, motion.turn_rad);
+    [x, y, z, a, b, c]
+}
+
+/// Slices that lost their signal.
+pub(super) fn outliers(corrected: &Corrected) -> String {
+    let mut text = "volume\tslice\tz\tsignal_left\n".to_owned();
+    for outlier in &corrected.outliers {
+        let [volume, slice] = [outlier.volume, outlier.slice];
+        let _ = writeln!(text, "{volume}\t{slice}\t{:.3}\t{:.4}", outlier.z, outlier.left);
+    }
+    text
+}
+
+/// The text files that programs which read FSL's `eddy` look for.
+pub(super) fn of_fsl(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> Vec<Text> {
+    let (volumes, slices) = (corrected.places.len(), mask.grid.dims[2]);
+    let found = |volume: usize, slice: usize| {
+        corrected.outliers.iter().find(|o| (o.volume, o.slice) == (volume, slice))
+    };
+    let map = |cell: &dyn Fn(usize, usize) -> String| -> String {
+        let row =
+            |volume| (0..slices).map(|slice| cell(volume, slice)).collect::<Vec<_>>().join(" ");
+        (0..volumes).map(|volume| format!("{}\n", row(volume))).collect()
+    };
+    let is_one = map(&|v, s| u8::from(found(v, s).is_some()).to_string());
+    let deviations = map(&|v, s| found(v, s).map_or(0.0, |o| o.z).to_string());
+    let report: String = corrected
+        .outliers
+        .iter()
+        .map(|o| {
+            format!(
+                "Slice {} in scan {} is an outlier with mean {:.4} standard deviations off\n",
+                o.slice, o.volume, o.z
+            )
+        })
+        .collect();
+    let parameters: String = motions
+        .iter()
+        .zip(&corrected.places)
+        .map(|(motion, place)| {
+            let all = numbers(motion).into_iter().chain(place.eddy.iter().copied());
+            format!("{}\n", all.map(|x| format!("{x:.6}")).collect::<Vec<_>>().join("  "))
+        })
+        .collect();
+    vec![
+        ("eddy_parameters", parameters),
+        ("eddy_movement_rms", movement_rms(corrected, mask)),
+        (
+            "eddy_outlier_map",
+            format!("One row per scan, one column per slice. Outlier: 1, Non-outlier: 0\n{is_one}"),
+        ),
+        (
+            "eddy_outlier_n_stdev_map",
+            format!("One row per scan, one column per slice.\n{deviations}"),
+        ),
+        ("eddy_outlier_report", report),
+    ]
+}
+
+/// How far the mask moved, mm, root mean square: from the first volume, and from the one before.
+fn movement_rms(corrected: &Corrected, mask: &Mask) -> String {
+    /// Voxels; more tell no more.
+    const ENOUGH: usize = 5000;
+    let lattice = Lattice::new(&mask.grid);
+    let every = mask.len().div_ceil(ENOUGH).max(1);
+    let points: Vec<[f64; 3]> =
+        mask.voxels.iter().step_by(every).map(|&v| lattice.place(v as usize)).collect();
+    // Without what counts as eddy current.
+    let heads: Vec<Place> = corrected
+        .places
+        .iter()
+        .zip(&corrected.eddy_shift_mm)
+        .map(|(place, eddy)| {
+            let mut head = place.clone();
+            head.shift_mm[head.axis] -= eddy;
+            head
+        })
+        .collect();
+    let apart = |a: &Place, b: &Place| {
+        let square = |&p: &[f64; 3]| -> f64 {
+            let [a, b] = [a.in_scanner(p), b.in_scanner(p)];
+            (0..3).map(|i| (a[i] - b[i]).powi(2)).sum()
+        };
+        (points.iter().map(square).sum::<f64>() / points.len().max(1) as f64).sqrt()
+    };
+    let row = |v: usize| {
+        let before = &heads[v.saturating_sub(1)];
+        format!("{:.6}  {:.6}\n", apart(&heads[0], &heads[v]), apart(before, &heads[v]))
+    };
+    (0..heads.len()).map(row).collect()
+}

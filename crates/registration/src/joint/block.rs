@@ -1,0 +1,163 @@
+//! Voxels gathered, what the parameters of volumes move in them, and how far residuals pull.
+
+use fimbria_compute::SimdLevel;
+use fimbria_compute::dense::vec3::Vec3;
+use pulp::{Simd, WithSimd};
+
+use super::{Joint, Signals};
+use crate::outliers::median;
+use crate::place::{Lattice, terms};
+use crate::prior::{EDDY, TURN_MM};
+use crate::region::{Inner, Region};
+
+/// Voxels that are worked on at once.
+pub(super) const LANES: usize = 64;
+pub(super) type Row = [f32; LANES];
+/// Residuals are cut off at so many standard deviations.
+const CUT: f32 = 3.0;
+
+/// Voxels of one class.
+pub(super) struct Block {
+    pub(super) class: usize,
+    /// Places over [`TURN_MM`], then the polynomials of the field.
+    basis: Vec<Row>,
+    /// Of each volume: slopes of its prediction along three axes, per mm.
+    slopes: Vec<[Row; 3]>,
+    /// C⁻¹ r of each volume, cut off.
+    pulls: Vec<Row>,
+}
+
+impl Joint {
+    /// What parameter `k` of a volume moves its signal by.
+    #[inline(always)]
+    pub(super) fn column(&self, block: &Block, v: usize, k: usize, out: &mut [f32]) {
+        let [x, y, z] = [&block.basis[0], &block.basis[1], &block.basis[2]];
+        let [sx, sy, sz] = &block.slopes[v];
+        match k {
+            0 => (0..LANES).for_each(|i| out[i] = y[i] * sz[i] - z[i] * sy[i]),
+            1 => (0..LANES).for_each(|i| out[i] = z[i] * sx[i] - x[i] * sz[i]),
+            2 => (0..LANES).for_each(|i| out[i] = x[i] * sy[i] - y[i] * sx[i]),
+            3 => out.copy_from_slice(sx),
+            4 => out.copy_from_slice(sy),
+            5 => out.copy_from_slice(sz),
+            _ => {
+                let [ax, ay, az] = self.along[v];
+                (0..LANES).for_each(|i| out[i] = ax * sx[i] + ay * sy[i] + az * sz[i]);
+                if k > EDDY {
+                    let term = &block.basis[2 + k - EDDY];
+                    (0..LANES).for_each(|i| out[i] *= term[i]);
+                }
+            }
+        }
+    }
+
+    /// Gᵀ C⁻¹ r over a block.
+    pub(super) fn pulled(&self, block: &Block) -> Vec<f32> {
+        SimdLevel::best().run(Pulled { joint: self, block })
+    }
+}
+
+struct Pulled<'a> {
+    joint: &'a Joint,
+    block: &'a Block,
+}
+
+impl WithSimd for Pulled<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f32> {
+        let Self { joint, block } = self;
+        let p = joint.width();
+        let mut out = vec![0.0; joint.along.len() * p];
+        let mut column = [0.0; LANES];
+        for (at, out) in out.iter_mut().enumerate() {
+            joint.column(block, at / p, at % p, &mut column);
+            *out = column.iter().zip(&block.pulls[at / p]).map(|(a, b)| a * b).sum();
+        }
+        out
+    }
+}
+
+/// Voxels of a class; lanes beyond the last count nothing.
+pub(super) fn gathered(
+    signals: &Signals<'_>,
+    precision: &[f32],
+    class: usize,
+    voxels: &[&Inner],
+    lattice: &Lattice,
+    region: &Region,
+    [axis, n_terms]: [usize; 2],
+) -> Block {
+    let n = signals.rows.len();
+    let mut basis = vec![[0.0; LANES]; 3 + n_terms];
+    for (lane, voxel) in voxels.iter().enumerate() {
+        let at: Vec3 = lattice.place(region.voxels[voxel.at as usize] as usize);
+        (0..3).for_each(|a| basis[a][lane] = (at[a] / TURN_MM) as f32);
+        let (term, _) = terms(at, axis, n_terms);
+        (0..n_terms).for_each(|k| basis[3 + k][lane] = term[k] as f32);
+    }
+    let spacing = lattice.spacing_mm.map(|s| 0.5 / s as f32);
+    let mut slopes = vec![[[0.0; LANES]; 3]; n];
+    let mut rows = vec![[0.0; LANES]; n];
+    for v in 0..n {
+        let p = &signals.predictions[v];
+        for (lane, voxel) in voxels.iter().enumerate() {
+            for a in 0..3 {
+                let rise = p[voxel.high[a] as usize] - p[voxel.low[a] as usize];
+                slopes[v][a][lane] = rise * spacing[a];
+            }
+            rows[v][lane] = signals.rows[v][voxel.at as usize];
+        }
+    }
+    let pulls = SimdLevel::best().run(Through { precision, rows: &rows });
+    Block { class, basis, slopes, pulls }
+}
+
+/// Rows of C⁻¹ times rows.
+struct Through<'a> {
+    precision: &'a [f32],
+    rows: &'a [Row],
+}
+
+impl WithSimd for Through<'_> {
+    type Output = Vec<Row>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<Row> {
+        let Self { precision, rows } = self;
+        let n = rows.len();
+        let mut out = vec![[0.0f32; LANES]; n];
+        for (i, out) in out.iter_mut().enumerate() {
+            for (row, &c) in rows.iter().zip(&precision[i * n..(i + 1) * n]) {
+                (0..LANES).for_each(|l| out[l] += c * row[l]);
+            }
+        }
+        out
+    }
+}
+
+/// Makes residuals over their standard deviations have that of the data, cuts them off, and counts each as `share`.
+pub(super) fn calibrate(precision: &mut [f32], class: usize, blocks: &mut [Block], share: f32) {
+    let own = |block: &&Block| block.class == class;
+    let n = blocks.iter().find(own).map_or(0, |block| block.pulls.len());
+    if n == 0 {
+        return;
+    }
+    let deviations: Vec<f32> =
+        (0..n).map(|v| precision[v * n + v].max(f32::MIN_POSITIVE).sqrt()).collect();
+    // Lanes beyond the last are 0 and left out.
+    let sizes = blocks.iter().filter(own).flat_map(|block| {
+        block.pulls.iter().zip(&deviations).flat_map(|(row, sd)| row.iter().map(move |z| z / sd))
+    });
+    let sizes: Vec<f64> = sizes.map(|z| f64::from(z.abs())).filter(|z| *z > 0.0).collect();
+    let spread = 1.4826 * median(sizes).unwrap_or(1.0).max(1e-12);
+    let by = share / (spread * spread) as f32;
+    precision.iter_mut().for_each(|c| *c *= by);
+    for block in blocks.iter_mut().filter(|block| block.class == class) {
+        for (row, sd) in block.pulls.iter_mut().zip(&deviations) {
+            let most = CUT * spread as f32 * sd;
+            row.iter_mut().for_each(|z| *z = z.clamp(-most, most) * by);
+        }
+    }
+}
