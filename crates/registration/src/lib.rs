@@ -8,8 +8,8 @@
 //! * [`Place`]: where a volume's voxels were measured: rigid motion, then a shift along the phase
 //!   encoding axis by a field of harmonic polynomials, and by a map of the field where there is one;
 //! * `predict`: what each volume should be, by a Gaussian process over q-space;
-//! * `joint`: all volumes laid on their predictions at once, by Gauss-Newton steps with residuals cut off;
-//! * `prior`: heads change little from volume to volume, and fields of eddy currents follow the gradients;
+//! * `joint`: all volumes laid on their predictions at once, by Gauss-Newton steps with residuals cut off; its `prior`:
+//!   heads change little from volume to volume, and fields of eddy currents follow the gradients;
 //! * `outliers`: slices without signal;
 //! * [`correct`]: the rounds; [`Corrected`] is what they find;
 //! * [`align`]: an image on another of any contrast, by mutual information.
@@ -23,7 +23,6 @@ mod joint;
 mod outliers;
 mod place;
 mod predict;
-mod prior;
 mod region;
 mod resample;
 mod smooth;

@@ -53,11 +53,11 @@ Units:
   Images of an echo each are put in the order of the times that their sidecars say.
 
 Voxels:
-  A smooth phase at time 0 is taken off two echoes or more; where what is left is not zero, a warning
-  names what mends it. Of the mask the largest piece stays whose phase is reliable (--mask-quality),
-  its holes filled: a mask that is too large does no harm. Holes that were not measured are counted
-  and warned of. Voxels without a finite phase or without a magnitude above zero (with --offset true:
-  in two echoes) are left out of the mask that is written, and counted.
+  A smooth phase at time 0 is taken off two echoes or more; where what is left is not zero, a
+  warning names what mends it. Of the mask the largest piece stays whose phase is reliable
+  (--mask-quality), its holes filled: a mask that is too large does no harm. Holes that were not
+  measured are counted and warned of. Voxels without a finite phase or without a magnitude above
+  zero (with --offset true: in two echoes) are left out of the mask that is written, and counted.
 
 Order and frame:
   All maps are on the grid of the phase. B0 is along the scanner's z. A paramagnetic source raises

@@ -29,8 +29,14 @@ fn turns_of_a_head_are_found_and_dropped_slices_are_kept_as_they_were_measured()
         let truth = column(&folder, "raw/truth/motion.tsv", turn);
         let found = column(&folder, "out/confounds.tsv", turn);
         let still = vec![0.0; truth.len()];
-        // Twenty directions in voxels of 6 mm: no more is asked than that the error halves.
-        assert!(apart(&truth, &found) < 0.5 * apart(&truth, &still), "{turn}: {truth:?} {found:?}");
+        // Twenty directions in voxels of 6 mm: no more is asked than that the error halves, but for a turn that
+        // all weighted volumes share beside the unweighted one, which is known to a tenth of a voxel at 50 mm.
+        let mut shared: Vec<f64> = truth.iter().zip(&found).map(|(a, b)| a - b).collect();
+        shared.sort_by(f64::total_cmp);
+        let shared = shared[shared.len() / 2];
+        let moved: Vec<f64> = found.iter().map(|turn| turn + shared).collect();
+        assert!(shared.abs() < 0.1 * 6.0 / 50.0, "{turn}: {truth:?} {found:?}");
+        assert!(apart(&truth, &moved) < 0.5 * apart(&truth, &still), "{turn}: {truth:?} {found:?}");
     }
     let [volumes, slices] =
         ["volume", "slice"].map(|name| column(&folder, "out/outliers.tsv", name));

@@ -382,14 +382,14 @@ fn tissues_say_where_streamlines_end() {
     let lines = tracks();
     assert_eq!(counts("--act aseg.nii.gz")["kept"], 20);
     assert!(tracks() == lines);
-    // Ends that are cut off are points that were there beyond the boundary, on both sides.
+    // Streamlines end where the cortex begins, so that cropping takes off no more than rounding.
     assert_eq!(counts("--act 5tt.nii.gz --crop")["ends: cortex"], 40);
     let turn = grid().ras_from_vox.rotation();
     let along = |point: &[f32; 3]| (0..3).map(|a| turn[a][0] as f32 * point[a]).sum::<f32>();
     for (cut, whole) in tracks().iter().zip(lines.iter()) {
         let length =
             |points: &[[f32; 3]]| (along(&points[points.len() - 1]) - along(&points[0])).abs();
-        assert!(length(cut) < length(whole), "{} {}", length(cut), length(whole));
+        assert!((length(cut) - length(whole)).abs() < 1e-3, "{} {}", length(cut), length(whole));
     }
     let boundary = counts("--act 5tt.nii.gz --seed-boundary --seeds all.nii.gz");
     assert!(boundary["kept"].as_u64().unwrap() > 0, "{boundary}");

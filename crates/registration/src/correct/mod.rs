@@ -7,10 +7,10 @@ use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::frames::{Matrix3, product, transposed, turned};
 use fimbria_image::{GradientTable, Grid, Image, Mask};
 
+use crate::joint::{EDDY, Prior};
 use crate::outliers::Outlier;
 use crate::place::{Eddy, Lattice, Place};
 use crate::predict::QSpace;
-use crate::prior::{EDDY, Prior};
 use crate::region::Region;
 use crate::resample::resampled;
 use crate::spline::Spline;

@@ -9,11 +9,10 @@ use super::{
     CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, FAR_APART_MM, MEANS_ALIGNED, MEANS_MM, Rounds,
 };
 use crate::align::{AlignOptions, align};
-use crate::joint::{Joint, Signals};
+use crate::joint::{EDDY, Joint, Signals, TURN_MM};
 use crate::outliers::{SliceSums, outliers, touches};
 use crate::place::{Eddy, Place, rotation};
 use crate::predict::Predictor;
-use crate::prior::{EDDY, TURN_MM};
 use crate::resample::resampled;
 use crate::smooth::smooth;
 use crate::spline::Spline;

@@ -4,10 +4,10 @@ use fimbria_compute::SimdLevel;
 use fimbria_compute::dense::vec3::Vec3;
 use pulp::{Simd, WithSimd};
 
+use super::prior::{EDDY, TURN_MM};
 use super::{Joint, Signals};
 use crate::outliers::median;
 use crate::place::{Lattice, terms};
-use crate::prior::{EDDY, TURN_MM};
 use crate::region::{Inner, Region};
 
 /// Voxels that are worked on at once.

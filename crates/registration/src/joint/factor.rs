@@ -61,7 +61,7 @@ pub(super) fn factor(matrix: &mut [f64], n: usize) -> bool {
             for j in 0..=i {
                 let sum: f64 = (0..j).map(|k| corner[i * width + k] * corner[j * width + k]).sum();
                 let rest = corner[i * width + j] - sum;
-                if i == j && !(rest > 0.0) {
+                if i == j && (rest.is_nan() || rest <= 0.0) {
                     return false;
                 }
                 corner[i * width + j] =

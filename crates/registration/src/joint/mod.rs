@@ -18,6 +18,7 @@
 mod block;
 mod factor;
 mod normal;
+mod prior;
 
 use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::frames::{transposed, turned};
@@ -26,8 +27,8 @@ use rayon::prelude::*;
 use self::block::{Block, LANES, calibrate, gathered};
 pub(crate) use self::factor::Contrast;
 use self::factor::{factor, solve, variances};
+pub(crate) use self::prior::{EDDY, Prior, TURN_MM};
 use crate::place::{Lattice, Place};
-use crate::prior::{EDDY, Prior};
 use crate::region::{Inner, Region};
 
 /// The precision of what does not move.

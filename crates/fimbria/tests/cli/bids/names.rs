@@ -244,8 +244,11 @@ fn halves(folder: &Folder, at: &str) {
     let labels = folder.join(&format!("{at}/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz"));
     fs::create_dir_all(labels.parent().unwrap()).unwrap();
     let mut image = folder.image("p/mask.nii.gz");
-    let half = image.data.len() / 2;
-    image.data[half..].iter_mut().for_each(|label| *label *= 2.0);
+    // Left and right, which the bundles of the phantom join.
+    let width = image.grid.dims[0];
+    for row in image.data.chunks_mut(width) {
+        row[width / 2..].iter_mut().for_each(|label| *label *= 2.0);
+    }
     fimbria_image::write_image(&labels, &image, &fimbria_image::WriteOptions::default()).unwrap();
 }
 

@@ -24,7 +24,7 @@ const FIELD: Proof = Proof {
         put(&folder, "im.nii", &im);
         folder
     },
-    line: "gre/phase.nii --mask gre/mask.nii --background pdf",
+    line: "gre/phase.nii --mask gre/mask.nii --background lbv",
     rows: &[
         STYLE,
         &[

@@ -311,7 +311,7 @@ const MAP: Proof = Proof {
     line: ".nii a.trx",
     rows: &[&[
         ("of", With("--of number")),
-        ("map", On(".nii a.trx --of map --map a.nii", "--map b.nii")),
+        ("map", With("--of map --map a.nii")),
         ("along", On(".nii a.trx --of map --map a.nii", "--along max")),
         ("weights", With("--weights w.txt")),
         ("template", With("--template fine.nii")),

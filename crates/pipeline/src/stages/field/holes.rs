@@ -12,7 +12,7 @@ pub(super) fn voxels_of_holes(mask: &Mask) -> usize {
 
 /// Says what holes of `mask` there are, and what is lost of it where only `local` has a local field.
 pub(super) fn report_holes(mask: &Mask, local: &Mask, log: &Logbook<'_>) {
-    let holes = voxels_of_holes(mask);
+    let holes = log.session().on.workers.install(|| voxels_of_holes(mask));
     log.count("voxels_of_holes", holes as u64);
     if holes == 0 {
         return;

@@ -51,7 +51,8 @@ pub(super) fn reliable(
     if !magnitudes.is_empty() {
         measured = with_signal(magnitudes, &measured, offset);
     }
-    let kept = reliable_voxels(&mask, quality, least, &measured);
+    let workers = log.session().on.workers;
+    let kept = workers.install(|| reliable_voxels(&mask, quality, least, &measured));
     let filled = kept.voxels.iter().filter(|v| mask.voxels.binary_search(v).is_err()).count();
     let lost = mask.len() + filled - kept.len();
     log.count("voxels_of_low_quality", lost as u64);

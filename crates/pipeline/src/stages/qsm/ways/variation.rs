@@ -18,7 +18,7 @@ use crate::{Named, StageError};
 /// The results of a strength that nobody gave.
 pub(in crate::stages::qsm) const STRENGTH: &str = "strength";
 /// As [`STRENGTH`].
-pub(in crate::stages::qsm) const NOISE: &str = "noise_ppm";
+pub(in crate::stages::qsm) const NOISE: &str = "noise";
 
 /// The map of what is inside.
 fn reconstruct(
@@ -35,7 +35,9 @@ fn reconstruct(
 /// How strength is chosen.
 pub(in crate::stages::qsm) fn words_of_strength() -> String {
     let (lambda, noise) = (LAMBDA, USUAL_NOISE);
-    format!("λ = {lambda:e}, in proportion to the field's noise where that is above {noise} ppm")
+    format!(
+        "λ = {lambda:e}, in proportion to the field's noise where that is above the usual ({noise})"
+    )
 }
 
 pub(super) const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
@@ -80,7 +82,7 @@ impl VariationOptions {
         let lambda = lambda_of_noise(noise);
         job.log.result(NOISE, noise);
         job.log.result(STRENGTH, lambda);
-        job.log.note(&format!("noise of the field {noise:.1e} ppm: strength {lambda:.1e}"));
+        job.log.note(&format!("noise of the field {noise:.1e}: strength {lambda:.1e}"));
         Ok(lambda)
     }
 

@@ -4,7 +4,7 @@
 //! whose width is learnt from the series (expectation and maximisation). Fields of eddy currents are linear in g √b but
 //! for a small part of each volume, whose width is learnt, too.
 
-use crate::joint::Contrast;
+use super::Contrast;
 use fimbria_compute::dense::lu;
 
 /// Parameters of a volume: turn and shift of its head, and from here on its field: a constant and the polynomials.
