@@ -446,7 +446,6 @@ def local_field(
     phase_range: Sequence[float] | None = None,
     te: float | Sequence[float] | None = None,
     coils: int | None = None,
-    smooth_offset: bool | None = None,
     bipolar: bool | None = None,
     b0: float | None = None,
     relative: bool | None = None,
@@ -454,9 +453,9 @@ def local_field(
     b0_dir_vox: Sequence[float] | None = None,
     phase_sign: int | None = None,
     unwrap: Literal["region", "laplacian"] | None = None,
-    offset: bool | None = None,
+    offset: Literal["smooth", "true", "false"] | None = None,
     mask_quality: float | None = None,
-    background: Literal["vsharp", "pdf", "lbv", "resharp"] | None = None,
+    background: Literal["pdf", "lbv", "vsharp", "resharp"] | None = None,
     radius: float | None = None,
     strength: float | None = None,
     threads: int = 0,
@@ -485,9 +484,6 @@ def local_field(
         Coils that were not combined: volumes, or images, are all echoes of the first, then of
         the next. They are combined without the phase that each has at echo time 0 (MCPC-3D-S)
         [from 1 on] [default: 1]
-    smooth_offset : flag
-        Take a smooth phase at echo time 0, which the first two echoes tell, off all of them, of
-        a single coil too
     bipolar : flag
         Odd and even echoes were read in opposite directions (true or false): the ramp by which
         they differ is taken off [default: told by the phase, from three echoes on]
@@ -504,14 +500,14 @@ def local_field(
         Sign of the phase along B0 beside a paramagnetic source [1 or -1] [default: 1]
     unwrap : {region, laplacian}
         How wraps are undone [default: region]
-    offset : flag
-        Fit the phase at echo time 0 (true) or take it as 0 (false) [default: true from three
-        echoes on]
+    offset : {smooth, true, false}
+        The phase at echo time 0 [default: smooth from two echoes on]
     mask_quality : number
-        Leave voxels whose phase is less reliable out of the mask, see the map quality [0 to 1]
-        [default: none is left out]
-    background : {vsharp, pdf, lbv, resharp}
-        How the background is removed [default: lbv]
+        Leave voxels whose phase is less reliable out of the mask, see the map quality, and what
+        is not joined to the rest; fill its holes. 0 takes the mask as it is [0 to 1] [default:
+        0.5]
+    background : {pdf, lbv, vsharp, resharp}
+        How the background is removed [default: pdf]
     radius : number
         Radius of the spherical means, of several the largest [above 0, mm] [default: 12; 6 of
         resharp]
@@ -535,11 +531,13 @@ def local_field(
     ----------
     Dymerska B et al. Magn Reson Med 85, 2294 (2021): region
     Schofield M, Zhu Y. Opt Lett 28, 1194 (2003): laplacian
-    Wu B et al. Magn Reson Med 67, 137 (2012): vsharp
     Liu T et al. NMR Biomed 24, 1129 (2011): pdf
     Zhou D et al. NMR Biomed 27, 312 (2014): lbv
+    Wu B et al. Magn Reson Med 67, 137 (2012): vsharp
     Sun H, Wilman AH. Magn Reson Med 71, 1151 (2014): resharp
-    Eckstein K et al. Magn Reson Med 79, 2996 (2018): coils, smooth_offset
+    Eckstein K et al. Magn Reson Med 79, 2996 (2018): coils, offset smooth
+    QSM Consensus Organization Committee, Bilgic B et al. Magn Reson Med 91, 1834 (2024):
+    mask_quality
     Lu W et al. Magn Reson Med 60, 198 (2008): bipolar
 
     Examples
@@ -561,7 +559,7 @@ def local_field(
         magnitude=magnitude,
         mask=mask,
         affine=affine,
-        options={"phase_range": phase_range, "te": te, "coils": coils, "smooth_offset": smooth_offset, "bipolar": bipolar, "b0": b0, "relative": relative, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "mask_quality": mask_quality, "background": background, "radius": radius, "strength": strength},
+        options={"phase_range": phase_range, "te": te, "coils": coils, "bipolar": bipolar, "b0": b0, "relative": relative, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "mask_quality": mask_quality, "background": background, "radius": radius, "strength": strength},
         threads=threads,
         progress=progress,
     )
@@ -696,8 +694,8 @@ def qsm(
         Stop where the field is explained to this noise (after weights) [above 0, ppm]
     strength : number
         Weight λ of what is penalised; of methods that treat some frequencies differently the
-        size |D| of the dipole below which they do [above 0] [default: 2e-4; 0.15 of tkd and
-        rts; 0.01 of tikhonov; 1e-3 of ndi; 0.1 of ilsqr]
+        size |D| of the dipole below which they do [above 0] [default: by the field's noise, see
+        below; 0.15 of tkd and rts; 0.01 of tikhonov; 1e-3 of ndi; 0.1 of ilsqr]
     zero_mean : flag
         Make the mean over the mask zero
     threads : optional

@@ -247,7 +247,7 @@ fn a_simulated_scan_is_mapped_from_its_phase() {
         let squares: Vec<f64> = inside.map(|((a, b), _)| f64::from(a - b).powi(2)).collect();
         (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
     };
-    let mask = folder.image("gre/mask.nii.gz").data;
+    let mask = folder.image("field/mask.nii.gz").data;
     let (total, found) =
         (folder.image("gre/truth/total_field.nii.gz"), folder.image("field/total_field.nii.gz"));
     let error = rms(&total.data, &found.data, &mask);

@@ -158,6 +158,10 @@ impl Nodes {
         if !(0..3).all(near) {
             return None;
         }
+        // The centre of its own voxel may be farther than the radius, in large voxels.
+        if let Some(node) = self.node_of(centre) {
+            return Some(node);
+        }
         let (mut best, mut best_mm) = (None, self.radius_mm);
         for (step, least_mm) in &self.neighbours {
             if *least_mm > best_mm {
@@ -245,6 +249,15 @@ mod tests {
         assert_eq!(nodes.at([2.9, 0.0, 0.0]), Some(1));
         assert_eq!(nodes.at([3.1, 0.0, 0.0]), None);
         assert_eq!(nodes.at([60.0, 0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn an_end_in_a_corner_of_a_large_voxel_has_its_label() {
+        let grid = Grid { dims: [2, 1, 1], ras_from_vox: Affine::from_spacing([11.0; 3]) };
+        let image = Image { grid, n_volumes: 1, data: vec![1.0, 2.0] };
+        let nodes = Nodes::new(&image, Assignment::default()).unwrap();
+        assert_eq!([nodes.at([5.0; 3]), nodes.at([6.0, 5.0, -5.0])], [Some(0), Some(1)]);
+        assert_eq!(nodes.at([-9.0; 3]), None);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(in crate::stages) const METHOD: Method = Method {
         let result = |name| record.results.get(name).and_then(Value::as_f64);
         if let (Some(lambda), Some(noise)) = (result(STRENGTH), result(NOISE)) {
             methods.text +=
-                &format!(" The field's noise was {noise:.1e} ppm, so that λ = {lambda:.1e}.");
+                &format!(" The field's noise was {noise:.1e}, so that λ = {lambda:.1e}.");
         }
         Some(methods)
     },
