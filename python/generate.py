@@ -144,7 +144,7 @@ from typing import Any, Literal
 
 from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
-from ._given import GradientTable, joined
+from ._given import GradientTable
 from ._maps import (
     MAPS
 )
@@ -174,7 +174,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy.typing as npt
 
-from ._given import GradientTable, Series, Voxels, joined
+from ._given import GradientTable, Series, Voxels
 from ._work import Progress
 from .fits import Fit, fit_by_name
 
@@ -229,7 +229,6 @@ def fit(
     ((2, 2, 2), True, {'fitted': 8})
     """
     machine = {"affine": affine, "threads": threads, "device": device, "progress": progress}
-    options = {name: joined(value) if name in PAIRS else value for name, value in options.items()}
     return fit_by_name(name, data, gtab, mask, machine, options)
 '''
 
@@ -267,12 +266,17 @@ def type_of_method(option: dict[str, Any]) -> str:
     return "Literal[" + ", ".join(f'"{name}"' for name in dict.fromkeys(names)) + "]"
 
 
+def is_pair(option: dict[str, Any]) -> bool:
+    """Whether an option is two numbers."""
+    return option["type"] == "text" and "," in (option["value"] or "") and not option["repeatable"]
+
+
 def type_of(option: dict[str, Any]) -> str:
     if option["name"] == "param":
         return f"{PARAMETERS} | str | Sequence[str]"
     if {choice["name"] for choice in option["choices"]} == {"true", "false"}:
         return "bool"
-    if option["type"] == "text" and "," in (option["value"] or ""):
+    if is_pair(option):
         return "str | Sequence[float]"
     one = {
         "choice": "Literal[" + ", ".join(literals(option)) + "]",
@@ -305,15 +309,15 @@ def wrapped(text: str, indent: int) -> str:
 def names_of(one: dict[str, Any]) -> tuple[str, str, str]:
     """The name of a fit, of its class, and of the class of what it gives."""
     name = one["name"].removeprefix("fit ")
-    title, fit = CLASSES.get(name, (f"{name.capitalize()}Model", None))
-    return name, title, fit or maps_class(one)
+    title, by_hand = CLASSES.get(name, (f"{name.capitalize()}Model", None))
+    return name, title, by_hand or title.replace("Model", "Fit")
 
 
 def maps_class(one: dict[str, Any]) -> str:
     """The class that declares the maps of a fit; its fit itself where none is written by hand."""
-    title, fit = CLASSES.get(one["name"].removeprefix("fit "), (None, None))
-    title = title or f"{one['name'].removeprefix('fit ').capitalize()}Model"
-    return title.replace("Model", "Maps" if fit else "Fit")
+    name, title, _ = names_of(one)
+    is_by_hand = name in CLASSES and CLASSES[name][1] is not None
+    return title.replace("Model", "Maps" if is_by_hand else "Fit")
 
 
 def by_hand(folder: Path) -> dict[str, set[str]]:
@@ -379,6 +383,9 @@ def class_of(one: dict[str, Any]) -> str:
     lines = ["", "", f"class {title}(Model[{fit}]):", *doc, "", f'    name = "{name}"', f"    _fit = {fit}"]
     if bmax:
         lines.append(f'    _volumes = "{bmax}"')
+    pairs = [o["name"] for o in own if is_pair(o)]
+    if pairs:
+        lines.append("    _pairs = (" + "".join(f'"{name}", ' for name in pairs).rstrip() + ")")
     lines.append("")
     lines.append("    def __init__(")
     lines += [f"        {argument}," for argument in arguments]
@@ -387,9 +394,7 @@ def class_of(one: dict[str, Any]) -> str:
     lines.append("            gtab,")
     if method:
         lines.append("            method=method_of(fit_method),")
-    for o in needed + kept:
-        is_pair = type_of(o) == "str | Sequence[float]"
-        lines.append(f"            {o['name']}={'joined(' + o['name'] + ')' if is_pair else o['name']},")
+    lines += [f"            {o['name']}={o['name']}," for o in needed + kept]
     lines.append("        )")
     return "\n".join(lines)
 
@@ -967,7 +972,7 @@ def options_of(one: dict[str, Any]) -> list[dict[str, Any]]:
 def fit_module(made: list[dict[str, Any]], maps: str) -> str:
     """The module with `fit`: an overload for each model, with its options."""
     text = FIT_HEAD.replace("NAMES", ", ".join(f'"{names_of(one)[0]}"' for one in made)).replace("MAPS", maps.replace("\n", "\n    "))
-    overloads, pairs = "", set()
+    overloads = ""
     for one in made:
         name, title, result = names_of(one)
         options = title.replace("Model", "Options")
@@ -975,7 +980,6 @@ def fit_module(made: list[dict[str, Any]], maps: str) -> str:
         for o in options_of(one):
             if not o["required"]:
                 text += f"        {o['name']}: {type_of(o)}\n"
-            pairs |= {o["name"]} if type_of(o) == "str | Sequence[float]" else set()
         needed = "".join(f" {o['name']}: {type_of(o)}," for o in options_of(one) if o["required"])
         overloads += f"""
 @overload
@@ -984,8 +988,7 @@ def fit(
     affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
     **options: Unpack[{options}],
 ) -> {result}: ...  # fmt: skip"""
-    known = ", ".join(f'"{name}"' for name in sorted(pairs))
-    return f"{text}\n# Options that are two numbers.\nPAIRS = {{{known}}}\n\n{overloads}{FIT_TAIL.lstrip(chr(10)).join([chr(10), ''])}"
+    return f"{text}\n{overloads}{FIT_TAIL[1:]}"
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy.typing as npt
 
-from ._given import GradientTable, Series, Voxels, joined
+from ._given import GradientTable, Series, Voxels
 from ._work import Progress
 from .fits import Fit, fit_by_name
 
@@ -194,9 +194,6 @@ if TYPE_CHECKING:
         errors: bool
         shells: float | Sequence[float]
 
-# Options that are two numbers.
-PAIRS = {"clip"}
-
 
 @overload
 def fit(
@@ -328,5 +325,4 @@ def fit(
     ((2, 2, 2), True, {'fitted': 8})
     """
     machine = {"affine": affine, "threads": threads, "device": device, "progress": progress}
-    options = {name: joined(value) if name in PAIRS else value for name, value in options.items()}
     return fit_by_name(name, data, gtab, mask, machine, options)

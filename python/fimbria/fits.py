@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._given import GradientTable, Series, Voxels, as_affine
+from ._given import GradientTable, Series, Voxels, as_affine, joined
 from ._picture import picture, table
 from ._work import FimbriaWarning, Progress, as_json, said, worked
 from .gradients import Gradients, as_gradients, to_scanner
@@ -155,10 +155,13 @@ class Model(Generic[F]):
     _fit: ClassVar[Any] = Fit
     #: Which volumes it takes by default.
     _volumes: ClassVar[str] = ""
+    #: Options that are two numbers.
+    _pairs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, gtab: GradientTable, **options: Any) -> None:
         self.gtab = as_gradients(gtab)
-        self.options = said(options)
+        pairs = {name: joined(options[name]) for name in self._pairs if name in options}
+        self.options = said({**options, **pairs})
         _core.check_fit(self.name, as_json(self.options))
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
-from ._given import GradientTable, joined
+from ._given import GradientTable
 from ._maps import (
     ExpressionFit,
     FreeWaterTensorFit,
@@ -457,6 +457,7 @@ class KurtosisModel(Model[KurtosisFit]):
     name = "dki"
     _fit = KurtosisFit
     _volumes = "3000; all with --compat, as those programs do"
+    _pairs = ("clip",)
 
     def __init__(
         self,
@@ -476,7 +477,7 @@ class KurtosisModel(Model[KurtosisFit]):
             compat=compat,
             unconstrained=unconstrained,
             bmax=bmax,
-            clip=joined(clip),
+            clip=clip,
             maps=maps,
             shells=shells,
         )

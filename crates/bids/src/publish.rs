@@ -79,16 +79,16 @@ impl Ran<'_> {
         out: &mut OutputFolder,
     ) -> Result<(), BidsError> {
         let Some(derivatives) = derivatives(stage) else { return Ok(()) };
-        let nothing = Value::Null;
+        let (nothing, folder) = (Value::Null, self.folder.join(stage));
         let derived = Derived {
             stage,
             file,
             parameters: self.record.parameters.get(stage).unwrap_or(&nothing),
-            folder: &self.folder.join(stage),
+            folder: &folder,
             label_names: self.labels.and_then(|(_, labels)| labels.table.as_deref()),
         };
         let place = (derivatives.place)(&derived, &self.names());
-        let from = self.folder.join(stage).join(file);
+        let from = folder.join(file);
         let complete = |sidecar| common.complete(derivatives.sources, sidecar);
         if file.ends_with(".json") {
             let mut sidecar = read_json(&from);

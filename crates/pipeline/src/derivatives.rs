@@ -37,7 +37,7 @@ pub enum Source {
 
 impl Derivatives {
     /// Maps of this model, made of the series; of a stage that names them in BIDS itself.
-    pub const OF_SERIES: Self = Self {
+    pub const FROM_SERIES: Self = Self {
         sources: &[Source::Series, Source::Mask],
         by_labels: false,
         place: |file, names| names.map(file.stage, file),
@@ -110,21 +110,21 @@ impl DerivativeNames {
         }
         let param = alphanumeric(file.stem());
         let suffix = format!("model-{model}_param-{param}_dwimap");
-        self.of_series(&suffix, file.extension())
+        self.beside_series(&suffix, file.extension())
     }
 
     /// The place of a file beside the series: `suffix` with what entities come before it.
-    pub fn of_series(&self, suffix: &str, extension: &str) -> String {
+    pub fn beside_series(&self, suffix: &str, extension: &str) -> String {
         format!("dwi/{}{suffix}.{extension}", self.series)
     }
 
     /// The place of a file of the labels beside the series.
-    pub fn of_labels(&self, suffix: &str, extension: &str) -> String {
-        self.of_series(&format!("{}{suffix}", self.labels), extension)
+    pub fn beside_labels(&self, suffix: &str, extension: &str) -> String {
+        self.beside_series(&format!("{}{suffix}", self.labels), extension)
     }
 
     /// The place of a map of `file.stage` beside the gradient-echo scan: `suffix`, where BIDS has a name for it.
-    pub fn of_scan(&self, file: &Derived<'_>, suffix: Option<&str>) -> String {
+    pub fn beside_scan(&self, file: &Derived<'_>, suffix: Option<&str>) -> String {
         let own = || format!("desc-{}_{}", alphanumeric(file.map()), file.stage);
         let suffix = suffix.map_or_else(own, str::to_owned);
         format!("anat/{}{suffix}.{}", self.scan, file.extension())
@@ -132,6 +132,6 @@ impl DerivativeNames {
 }
 
 /// A label of BIDS: letters and digits.
-fn alphanumeric(text: &str) -> String {
+pub(crate) fn alphanumeric(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).collect()
 }

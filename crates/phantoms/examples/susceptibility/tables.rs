@@ -6,8 +6,8 @@ use fimbria_qsm::phase::MASK_QUALITY;
 use fimbria_qsm::variation::{Variation, lambda_of_noise};
 
 use crate::maps::{Made, nothing_outside};
-use crate::scan::MASKS;
-use crate::scene::{Lesion, Scene};
+use crate::scan::{MASKS, Total};
+use crate::scene::{Diffusion, Lesion, Scene};
 
 pub(crate) type Table = fn(&Scene, &Workers) -> Made<()>;
 
@@ -65,18 +65,7 @@ fn masks(scene: &Scene, workers: &Workers) -> Made<()> {
         for quality in [0.0, 0.2, 0.3, 0.4, 0.5] {
             let total = scene.total(&scene.mask_of(*mm), SNR, quality, SMOOTH, workers)?;
             print!("{:<14} {name:<10} quality {quality}:", scene.name);
-            for (background, method) in &BACKGROUNDS[..2] {
-                let local = scene.local_of(&total, *method, workers)?;
-                let weights = Some(&total.weights[..]);
-                let (chi, _) =
-                    scene.map(&local, weights, Some(&diffusion), Variation::default(), workers)?;
-                print!(
-                    "  {background} {:.1} (lost {:.0} %)",
-                    scene.error(&chi),
-                    scene.lost(&local.mask)
-                );
-            }
-            println!();
+            print_errors(scene, &total, &BACKGROUNDS[..2], &diffusion, workers)?;
         }
     }
     Ok(())
@@ -88,19 +77,27 @@ fn backgrounds(scene: &Scene, workers: &Workers) -> Made<()> {
     for (name, mm) in MASKS {
         let total = scene.total(&scene.mask_of(*mm), SNR, MASK_QUALITY, SMOOTH, workers)?;
         print!("{:<14} {name:<10}", scene.name);
-        for (background, method) in BACKGROUNDS {
-            let local = scene.local_of(&total, *method, workers)?;
-            let weights = Some(&total.weights[..]);
-            let (chi, _) =
-                scene.map(&local, weights, Some(&diffusion), Variation::default(), workers)?;
-            print!(
-                "  {background} {:.1} (lost {:.0} %)",
-                scene.error(&chi),
-                scene.lost(&local.mask)
-            );
-        }
-        println!();
+        print_errors(scene, &total, BACKGROUNDS, &diffusion, workers)?;
     }
+    Ok(())
+}
+
+/// The error of the guided map after each way to remove the background, and how much of the brain it lacks.
+fn print_errors(
+    scene: &Scene,
+    total: &Total,
+    backgrounds: &[(&str, Background)],
+    diffusion: &Diffusion,
+    workers: &Workers,
+) -> Made<()> {
+    for (name, method) in backgrounds {
+        let local = scene.local_of(total, *method, workers)?;
+        let weights = Some(&total.weights[..]);
+        let (chi, _) =
+            scene.map(&local, weights, Some(diffusion), Variation::default(), workers)?;
+        print!("  {name} {:.1} (lost {:.0} %)", scene.error(&chi), scene.lost(&local.mask));
+    }
+    println!();
     Ok(())
 }
 

@@ -21,14 +21,14 @@ use crate::{
 
 pub(super) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
-        place: |file, names| names.of_series("desc-fixed_dwi", file.extension()),
+        place: |file, names| names.beside_series("desc-fixed_dwi", file.extension()),
         describe: |_| {
             Some(json!({
                 "Description": "the gradient table in use, x y z in scanner RAS axes and b in s/mm^2, a row for \
                                 each volume",
             }))
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("fix_gradients")
 };

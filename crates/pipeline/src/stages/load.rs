@@ -30,7 +30,7 @@ pub(super) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
         place: |file, names| {
             let mask = file.stem() == "mask";
-            names.of_series(if mask { "desc-brain_mask" } else { "dwiref" }, file.extension())
+            names.beside_series(if mask { "desc-brain_mask" } else { "dwiref" }, file.extension())
         },
         describe: |file| {
             Some(match file.stem() {
@@ -41,7 +41,7 @@ pub(super) const METHOD: Method = Method {
                 _ => json!({ "Description": "mean of the unweighted volumes" }),
             })
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("load")
 };

@@ -5,6 +5,7 @@ use std::path::Path;
 use fimbria_streamlines::connectome::{NamesError, RegionNames};
 use serde_json::{Value, json};
 
+use crate::derivatives::alphanumeric;
 use crate::{DerivativeNames, Derivatives, Derived, Source};
 
 pub(super) const DERIVATIVES: Derivatives = Derivatives {
@@ -12,7 +13,7 @@ pub(super) const DERIVATIVES: Derivatives = Derivatives {
     by_labels: true,
     place,
     describe: |file| file.file.ends_with(".csv").then(|| matrix(file)),
-    ..Derivatives::OF_SERIES
+    ..Derivatives::FROM_SERIES
 };
 
 /// What edges count is said by the name, not by the folder.
@@ -27,11 +28,11 @@ fn measure<'a>(file: &'a Derived<'_>) -> &'a str {
 
 fn place(file: &Derived<'_>, names: &DerivativeNames) -> String {
     if file.stem() == "labels" {
-        return names.of_labels("meas-count_relmat.nodes", file.extension());
+        return names.beside_labels("meas-count_relmat.nodes", file.extension());
     }
-    let measure: String = measure(file).chars().filter(char::is_ascii_alphanumeric).collect();
+    let measure = alphanumeric(measure(file));
     let extension = if file.extension() == "csv" { "tsv" } else { file.extension() };
-    names.of_labels(&format!("meas-{measure}_relmat"), extension)
+    names.beside_labels(&format!("meas-{measure}_relmat"), extension)
 }
 
 fn matrix(file: &Derived<'_>) -> Value {

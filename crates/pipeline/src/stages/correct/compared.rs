@@ -42,7 +42,7 @@ impl Agreement {
     pub(super) const RESULT: &str = "agreement";
 
     /// Two of them in words, as records have them.
-    pub(super) fn told(before: &Value, after: &Value) -> String {
+    pub(super) fn in_words(before: &Value, after: &Value) -> String {
         let pair = |(what, key, digits): (&str, &str, usize)| {
             let (before, after) = (before[key].as_f64()?, after[key].as_f64()?);
             Some(format!("{what} {before:.digits$} to {after:.digits$}"))

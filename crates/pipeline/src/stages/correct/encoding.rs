@@ -91,7 +91,7 @@ impl PhaseEncoding {
 mod tests {
     use super::*;
 
-    fn said(sidecar: &str) -> Result<PhaseEncoding, String> {
+    fn encoding_of(sidecar: &str) -> Result<PhaseEncoding, String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("dwi.json"), sidecar).unwrap();
         let dwi = folder.path().join("dwi.nii.gz");
@@ -100,15 +100,15 @@ mod tests {
 
     #[test]
     fn a_direction_with_polarity_comes_before_an_axis() {
-        let both = said(r#"{"PhaseEncodingAxis": "i", "PhaseEncodingDirection": "j-"}"#);
+        let both = encoding_of(r#"{"PhaseEncodingAxis": "i", "PhaseEncodingDirection": "j-"}"#);
         assert_eq!(both, Ok(PhaseEncoding::JMinus));
-        assert_eq!(said(r#"{"PhaseEncodingAxis": "i"}"#), Ok(PhaseEncoding::I));
+        assert_eq!(encoding_of(r#"{"PhaseEncodingAxis": "i"}"#), Ok(PhaseEncoding::I));
     }
 
     #[test]
     fn what_is_no_direction_is_one_error_with_its_value() {
-        let error = said(r#"{"PhaseEncodingDirection": "AP"}"#).unwrap_err();
+        let error = encoding_of(r#"{"PhaseEncodingDirection": "AP"}"#).unwrap_err();
         assert!(error.contains(r#""AP""#), "{error}");
-        assert!(said("{}").unwrap_err().contains("--phase-encoding"));
+        assert!(encoding_of("{}").unwrap_err().contains("--phase-encoding"));
     }
 }

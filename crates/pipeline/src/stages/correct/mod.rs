@@ -191,7 +191,7 @@ impl CorrectSeries {
             registration::correct(&mut series, &gradients, &mask, &options, workers, log)?;
         let after = Agreement::new(&series, &corrected.table, &mask, workers);
         let [before, after] = [before, after].map(|agreement| json!(agreement));
-        log.note(&Agreement::told(&before, &after));
+        log.note(&Agreement::in_words(&before, &after));
         log.result(Agreement::RESULT, json!({ "before": before, "after": after }));
         if !corrected.is_better {
             log.warn(
@@ -284,7 +284,7 @@ impl Stage for CorrectSeries {
         let confounds = tables::confounds(corrected, &motions, self.settings.eddy.0.terms());
         out.write("confounds.tsv", confounds.as_bytes())?;
         out.write("outliers.tsv", tables::outliers(corrected).as_bytes())?;
-        for (name, text) in tables::of_fsl(corrected, &motions, mask) {
+        for (name, text) in tables::eddy_files(corrected, &motions, mask) {
             out.write(name, text.as_bytes())?;
         }
         Ok(())

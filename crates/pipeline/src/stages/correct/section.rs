@@ -50,10 +50,10 @@ pub(in crate::stages) fn section(confounds: &str, record: &RunRecord) -> Option<
             "Root mean square of each volume over its mean, both smoothed alike.".to_owned(),
         ),
     ];
-    let told = Agreement::told(&agreement["before"], &agreement["after"]);
+    let agreement = Agreement::in_words(&agreement["before"], &agreement["after"]);
     Some(
         Section::new("Motion and eddy currents")
-            .text(format!("From before to after: {told}."))
+            .text(format!("From before to after: {agreement}."))
             .figures(figures),
     )
 }

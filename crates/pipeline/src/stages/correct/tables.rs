@@ -53,9 +53,9 @@ pub(super) fn outliers(corrected: &Corrected) -> String {
 }
 
 /// The text files that programs which read FSL's `eddy` look for.
-pub(super) fn of_fsl(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> Vec<Text> {
+pub(super) fn eddy_files(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> Vec<Text> {
     let (volumes, slices) = (corrected.places.len(), mask.grid.dims[2]);
-    let found = |volume: usize, slice: usize| {
+    let outlier_at = |volume: usize, slice: usize| {
         corrected.outliers.iter().find(|o| (o.volume, o.slice) == (volume, slice))
     };
     let map = |cell: &dyn Fn(usize, usize) -> String| -> String {
@@ -63,8 +63,8 @@ pub(super) fn of_fsl(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> 
             |volume| (0..slices).map(|slice| cell(volume, slice)).collect::<Vec<_>>().join(" ");
         (0..volumes).map(|volume| format!("{}\n", row(volume))).collect()
     };
-    let is_one = map(&|v, s| u8::from(found(v, s).is_some()).to_string());
-    let deviations = map(&|v, s| found(v, s).map_or(0.0, |o| o.z).to_string());
+    let is_one = map(&|v, s| u8::from(outlier_at(v, s).is_some()).to_string());
+    let deviations = map(&|v, s| outlier_at(v, s).map_or(0.0, |o| o.z).to_string());
     let report: String = corrected
         .outliers
         .iter()

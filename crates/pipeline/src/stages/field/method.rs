@@ -55,9 +55,9 @@ pub(in crate::stages) const METHOD: Method = Method {
                 "mask" => Some("desc-gre_mask"),
                 _ => None,
             };
-            names.of_scan(file, suffix)
+            names.beside_scan(file, suffix)
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("field")
 };

@@ -42,7 +42,7 @@ pub trait FitModel: Options + Clone {
     /// Its files among derivatives of BIDS.
     const DERIVATIVES: Derivatives = Derivatives {
         place: |file, names| names.map(Self::BIDS_MODEL, file),
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     };
     /// What a run makes of it.
     const IN_RUN: InRun = InRun::WhereAsked;

@@ -129,7 +129,7 @@ impl FitModel for Parameters {
                 add_response(file.folder, sidecar);
             }
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     };
 
     fn choice(&self) -> VolumeChoice {

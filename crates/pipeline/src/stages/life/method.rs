@@ -36,14 +36,14 @@ pub(in crate::stages) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
         sources: &[Source::Series, Source::Mask, Source::Tissues],
         place: |file, names| match file.stem() {
-            "pruned" => names.of_series("desc-pruned_tractogram", file.extension()),
+            "pruned" => names.beside_series("desc-pruned_tractogram", file.extension()),
             _ => names.map("life", file),
         },
         describe: |file| {
             let text = "the streamlines of positive weight: those that explain the signal";
             (file.stem() == "pruned").then(|| json!({ "Description": text }))
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("life")
 };

@@ -37,7 +37,7 @@ pub(in crate::stages) const METHOD: Method = Method {
             _ => Ok(None),
         },
     }),
-    derivatives: Some(Derivatives::OF_SERIES),
+    derivatives: Some(Derivatives::FROM_SERIES),
     ..Method::named("peaks")
 };
 

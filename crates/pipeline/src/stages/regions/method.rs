@@ -42,9 +42,9 @@ pub(in crate::stages) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
         sources: &[Source::Series, Source::Mask, Source::Labels],
         by_labels: true,
-        place: |file, names| names.of_labels("scalarstats", file.extension()),
+        place: |file, names| names.beside_labels("scalarstats", file.extension()),
         describe: |_| Some(columns()),
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("regions")
 };

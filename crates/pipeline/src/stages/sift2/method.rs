@@ -32,7 +32,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
         sources: &[Source::Series, Source::Mask, Source::Tissues],
         place: |file, names| match file.stem() {
-            "weights" => names.of_series("model-sift2_streamlineweights", "csv"),
+            "weights" => names.beside_series("model-sift2_streamlineweights", "csv"),
             _ => names.map("sift2", file),
         },
         describe: |file| {
@@ -42,7 +42,7 @@ pub(in crate::stages) const METHOD: Method = Method {
                 json!({ "Description": text, "Units": "arbitrary", "Parameters": file.parameters })
             })
         },
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("sift2")
 };

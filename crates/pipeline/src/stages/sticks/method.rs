@@ -36,7 +36,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     }),
     derivatives: Some(Derivatives {
         place: |file, names| format!("dwi/{}desc-sticks.bedpostX/{}", names.series, file.file),
-        ..Derivatives::OF_SERIES
+        ..Derivatives::FROM_SERIES
     }),
     ..Method::named("sticks")
 };

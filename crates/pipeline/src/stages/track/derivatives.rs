@@ -17,7 +17,7 @@ pub(super) const DERIVATIVES: Derivatives = Derivatives {
         "visits" => Some(json!({ "Description": "streamlines through each voxel" })),
         _ => None,
     },
-    ..Derivatives::OF_SERIES
+    ..Derivatives::FROM_SERIES
 };
 
 /// Streamlines are told apart by what they followed, for which BEP 46 has a closed list without
@@ -32,7 +32,7 @@ fn place(file: &Derived<'_>, names: &DerivativeNames) -> String {
         _ => ("track-ptt", "csd"),
     };
     match file.stem() {
-        "tracks" => names.of_series(&format!("{track}_tractogram"), file.extension()),
+        "tracks" => names.beside_series(&format!("{track}_tractogram"), file.extension()),
         _ => names.map(model, file),
     }
 }
