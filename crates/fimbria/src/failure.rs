@@ -94,7 +94,10 @@ impl Failure {
                 Err(error) => Self::from(error).report(),
             };
         }
-        self.say();
+        match &self {
+            Self::Work(_) => memory::report_last(|| self.say()),
+            _ => self.say(),
+        }
         ExitCode::from(self.code())
     }
 

@@ -118,7 +118,7 @@ fn end_panics_for_want_of_memory() {
         if SAID.iter().any(|words| said.contains(words)) {
             end_by_this_thread();
             let message = b"error: out of memory: the system has no more for a thread or a block\n";
-            say(message);
+            say_once(message);
             clean_up_and_leave()
         }
         usual(panic);
@@ -128,11 +128,39 @@ fn end_panics_for_want_of_memory() {
 /// Whether a thread has said that memory was refused, and is about to end the program.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
+/// Whether the error that the command ends with is on standard error: there is only one.
+static REPORTED: AtomicBool = AtomicBool::new(false);
+
+/// How far a thread is that ends the program.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    Not,
+    /// It reports the error of the command.
+    Reports,
+    /// Memory was refused to it: it takes away what is unfinished.
+    CleansUp,
+}
+
+thread_local! {
+    static ENDS: Cell<Ends> = const { Cell::new(Ends::Not) };
+}
+
 /// Waits for the end where another thread is about to make it, and has said why.
 pub(crate) fn wait_where_ending() {
-    while ENDING.load(Ordering::Relaxed) {
+    while ENDS.get() == Ends::Not && ENDING.load(Ordering::Relaxed) {
         std::thread::park();
     }
+}
+
+/// Prints the error that the command ends with by `print`. Threads to which memory is refused
+/// meanwhile, or afterwards, report nothing more.
+pub(crate) fn report_last(print: impl FnOnce()) {
+    ENDS.set(Ends::Reports);
+    while ENDING.swap(true, Ordering::Relaxed) {
+        std::thread::park();
+    }
+    print();
+    REPORTED.store(true, Ordering::Relaxed);
 }
 
 /// The C library aborts where it has no memory to start a thread with, and says so.
@@ -141,7 +169,7 @@ fn clean_up_where_aborted() {
     extern "C" fn tell(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a library ended the program, most likely out of memory\n";
         end_by_this_thread();
-        say(MESSAGE);
+        say_once(MESSAGE);
         clean_up_and_leave()
     }
     // SAFETY: nothing returns to what called abort, and neither saying so nor cleaning up waits for
@@ -156,18 +184,25 @@ fn clean_up_where_aborted() {}
 
 /// Lets one thread say what happened, clean up and end the program.
 fn end_by_this_thread() {
-    thread_local! {
-        static CLEANS_UP: Cell<bool> = const { Cell::new(false) };
-    }
-    if CLEANS_UP.replace(true) {
-        leave() // not even memory to clean up
-    }
-    while ENDING.swap(true, Ordering::Relaxed) {
-        std::thread::park(); // another thread cleans up and ends the program
+    match ENDS.replace(Ends::CleansUp) {
+        Ends::CleansUp => leave(), // not even memory to clean up
+        Ends::Reports => {}
+        Ends::Not => {
+            while ENDING.swap(true, Ordering::Relaxed) {
+                std::thread::park(); // another thread cleans up and ends the program
+            }
+        }
     }
     HEAP.keep_the_rest();
     if let Ok(mut spare) = SPARE.try_lock() {
         *spare = None;
+    }
+}
+
+/// [`say`], unless the command's error is reported already.
+fn say_once(message: &[u8]) {
+    if !REPORTED.load(Ordering::Relaxed) {
+        say(message);
     }
 }
 
@@ -203,7 +238,7 @@ fn refused(refusal: Refusal) -> ! {
         _ => writeln!(text, "the system has no more, and {} are held already", size(held)),
     };
     let end = text.position() as usize;
-    say(&text.get_ref()[..end]);
+    say_once(&text.get_ref()[..end]);
     clean_up_and_leave()
 }
 

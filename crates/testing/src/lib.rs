@@ -26,7 +26,7 @@ mod snapshot;
 pub use acquisition::{Noise, acquisition, quadratic, signals, tensor};
 pub use device::{
     in_child, is_child, kernels_agree, kernels_are_clean, nvrtc, nvrtc_folder, nvrtc_is_installed,
-    oclgrind_report, opencl_device, opencl_device_with, several_devices, two_devices,
+    oclgrind_report, opencl_device, opencl_device_with, output_of, several_devices, two_devices,
 };
 #[cfg(unix)]
 pub use driver::{Call, Driver, asked, calls, count, failing_opencl, not_locked, null_gpu};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fimbria_testing::Driver;
+use fimbria_testing::{Driver, output_of};
 
 use crate::bids::contents;
 use crate::util::{Folder, Ran};
@@ -40,7 +40,7 @@ impl Bed {
             .env("LD_LIBRARY_PATH", &self.library_path)
             .env("POCL_DEVICES", "pthread pthread pthread pthread")
             .env("FAILING_OPENCL_LOST", lost);
-        let ran = Ran::of(&command.output().unwrap());
+        let ran = Ran::of(&output_of(&mut command));
         assert_eq!(ran.code, Some(0), "`{line}`, {lost}: {}", ran.stderr);
         let found = written(&self.folder, "there");
         assert_eq!(found.keys().collect::<Vec<_>>(), self.expected.keys().collect::<Vec<_>>());

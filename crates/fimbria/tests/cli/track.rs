@@ -552,7 +552,7 @@ fn devices_share_the_samples_and_the_record_says_who_made_how_many() {
         folder.done(&format!("{line} --device cpu {out}threads"));
         let mut command = folder.command(&format!("{line} --device opencl:0,1 {out}devices"));
         command.env("POCL_DEVICES", "pthread pthread");
-        let ran = crate::util::Ran::of(&command.output().unwrap());
+        let ran = crate::util::Ran::of(&fimbria_testing::output_of(&mut command));
         assert_eq!(ran.code, Some(0), "`{line}`: {}", ran.stderr);
         let (shares, cpu) = shares(&folder, "devices/run.json");
         assert_eq!((shares.len(), cpu), (2, 0));
