@@ -65,7 +65,7 @@ fn modules(folder: &Path, path: &Parts, found: &mut BTreeMap<Parts, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap().path();
         let name = entry.file_stem().unwrap().to_string_lossy().into_owned();
-        if name == "tests" {
+        if name == "tests" || name == "bin" {
             continue;
         }
         let mut below = path.clone();
@@ -249,10 +249,10 @@ fn no_two_concerns_of_a_crate_know_each_other_but_those_with_a_reason() {
     for folder in fs::read_dir(crates).unwrap() {
         let folder = folder.unwrap().path();
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        if !folder.join("src").exists() {
-            continue;
-        }
-        for circle in circles(&Crate::read(&folder.join("src")).known()) {
+        // A program is a crate of its own beside its library.
+        let roots = [folder.join("src"), folder.join("src/bin").join(&name)];
+        let roots = roots.iter().filter(|root| root.exists());
+        for circle in roots.flat_map(|root| circles(&Crate::read(root).known())) {
             let is_said =
                 allowed.iter().find(|(of, parts)| *of == name && *parts == circle).cloned();
             match is_said {
