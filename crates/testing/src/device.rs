@@ -56,10 +56,9 @@ pub fn in_child(variables: &[(&str, &str)]) -> bool {
     let mut again = Command::new(std::env::current_exe().expect("the test's own program"));
     again.args(["--exact", &test, "--nocapture"]).envs(variables.iter().copied()).env(CHILD, "1");
     let output = output_of(&mut again);
-    let printed =
-        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    println!("{}{}", printed[0], printed[1]);
-    assert!(output.status.success(), "{test} failed in the child process");
+    let printed = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    let [stdout, stderr] = printed;
+    assert!(output.status.success(), "{test} failed in the child process\n{stdout}{stderr}");
     false
 }
 

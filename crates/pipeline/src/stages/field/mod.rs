@@ -5,6 +5,7 @@ mod background;
 mod claim;
 mod errors;
 mod holes;
+mod maps;
 mod mask;
 mod method;
 mod options;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, MapKind, MapSpec, Mask, Window};
+use fimbria_image::{Image, MapSpec, Mask};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::remove_background;
 use fimbria_qsm::phase::{
@@ -32,6 +33,7 @@ use self::at_start::report_phase_at_start;
 pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
+use self::maps::{LOCAL, MASK, QUALITY, R2STAR, TOTAL, WEIGHTS, fields};
 use self::mask::{measured, reliable};
 pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
 pub use self::options::{FieldParameters, StartPhase, Unwrapping};
@@ -94,64 +96,6 @@ pub struct Fields {
     pub echo_time_s: f64,
     /// Root mean square of the magnitudes of all echoes; `None` without.
     pub magnitude: Option<Vec<f32>>,
-}
-
-static TOTAL: MapSpec = MapSpec::of_kind(
-    "total_field",
-    MapKind::Scalar,
-    1,
-    "ppm",
-    "field of all sources relative to B0, ppm, positive along B0 beside a paramagnetic source",
-)
-.within(Window::Symmetric);
-static LOCAL: MapSpec = MapSpec::of_kind(
-    "local_field",
-    MapKind::Scalar,
-    1,
-    "ppm",
-    "field of the sources inside the mask relative to B0, ppm",
-)
-.within(Window::Symmetric);
-static TOTAL_RELATIVE: MapSpec = MapSpec::of_kind(
-    "total_field",
-    MapKind::Scalar,
-    1,
-    "rad",
-    "field of all sources, radians of the phase of the echo",
-)
-.within(Window::Symmetric);
-static LOCAL_RELATIVE: MapSpec = MapSpec::of_kind(
-    "local_field",
-    MapKind::Scalar,
-    1,
-    "rad",
-    "field of the sources inside the mask, radians of the phase of the echo",
-)
-.within(Window::Symmetric);
-static MASK: MapSpec =
-    MapSpec::of_kind("mask", MapKind::Code, 1, "", "1 where the local field is known")
-        .within(Window::Fixed([0.0, 1.0]));
-static QUALITY: MapSpec = MapSpec::of_kind(
-    "quality",
-    MapKind::Scalar,
-    1,
-    "",
-    "how reliable the phase is, 0 to 1: the mean over a voxel's steps to neighbours, as ROMEO",
-)
-.within(Window::Fixed([0.0, 1.0]));
-static WEIGHTS: MapSpec = MapSpec::of_kind(
-    "weights",
-    MapKind::Scalar,
-    1,
-    "",
-    "how surely the field is known: 1 / its standard deviation, its median 1, at most 2",
-);
-static R2STAR: MapSpec =
-    MapSpec::of_kind("r2star", MapKind::Scalar, 1, "1/s", "R2*, rate of decay of the magnitude");
-
-/// What the fields are, with the background and without.
-fn fields(is_relative: bool) -> [&'static MapSpec; 2] {
-    if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
 }
 
 impl MakeField {

@@ -1,258 +1,32 @@
 //! The stage that reads what a susceptibility map is made from.
 
+mod directions;
+mod error;
+mod files;
 mod unit;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::frames::turn_vectors;
-use fimbria_image::{
-    BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted, image_called,
-    read_image, read_mask,
-};
-use fimbria_qsm::dqsm_files::{self, DqsmFileError};
-use fimbria_qsm::variation::Guidance;
-use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of, whole_length};
-use serde::Serialize;
+use fimbria_image::{BvecFrame, Grid, GridMismatch, Image, Mask, counted, read_image, read_mask};
+use fimbria_qsm::{Geometry, Shape, dqsm_files};
 use serde_json::{Value, json};
 
+use self::directions::expect_triples;
+pub(super) use self::directions::guidance_of;
+pub use self::error::LocalFieldError;
+pub use self::files::LocalFieldFiles;
 pub use self::unit::FieldUnit;
+use self::unit::check_numbers;
 pub(super) use self::unit::factor_of_relative;
-use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{
-    Described as _, OptionError, Place, Resolve as _, Takes, choice, one_of, refuse_unused, within,
-};
-use crate::stages::b0::{self, B0Direction, B0Error};
-use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
+use crate::stages::b0::{self, B0Direction};
+use crate::stages::contents::check_directions_in_memory;
 use crate::stages::local_field::LocalField;
 use crate::stages::magnitude::root_mean_square;
 use crate::stages::outside::with_field;
-use crate::stages::qsm::{QsmMethod, QsmParameters};
 use crate::stages::sidecar::said_of;
-use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
-
-/// The files of a local field, and what is to be known of them.
-#[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct LocalFieldFiles {
-    /// The local field (background removed), one volume; with --dqsm-files a deltab.bin
-    #[arg(value_name = "FIELD")]
-    #[arg(takes = Takes::IMAGE.unit("as --field-unit says"))]
-    pub field: PathBuf,
-
-    /// Voxels to solve for: a 3-D image on the same grid, inside where above zero
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    #[arg(usually = "all but those where the field is 0 from there to the edge of the volume")]
-    #[arg(takes = Takes::MASK)]
-    pub mask: Option<PathBuf>,
-
-    /// Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
-    #[arg(used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
-    #[arg(takes = Takes::FOLDER)]
-    pub dti: Option<PathBuf>,
-
-    /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; of several fibres (not of dqsm) 3 volumes
-    /// each, as long as their fractions; without, every voxel is a sphere
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
-    #[arg(takes = Takes::IMAGE.frame("as --v1-frame says"))]
-    pub v1: Option<PathBuf>,
-
-    /// Fractional anisotropy
-    #[arg(long, value_name = "FILE", requires = "v1", help_heading = "Input")]
-    #[arg(used_by("method", &QsmMethod::all(|facts| facts.can.guidance)))]
-    #[arg(takes = Takes::IMAGE)]
-    pub fa: Option<PathBuf>,
-
-    /// Axes the fibre directions refer to
-    #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>(), help_heading = "Input")]
-    #[arg(usually = "what the image says of itself, else scanner")]
-    pub v1_frame: Option<Named<BvecFrame>>,
-
-    /// Take FA and fibre directions of another grid at the nearest voxel in the scanner
-    #[arg(long, help_heading = "Input")]
-    pub resample: bool,
-
-    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
-    /// they stand: where they are far from 1, --kappa or --strength weighs what is penalised less or
-    /// more
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.weights)))]
-    #[arg(takes = Takes::IMAGE)]
-    pub weights: Option<PathBuf>,
-
-    /// Magnitude whose edges cost nothing, on the same grid; of several echoes their root mean square
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.magnitude)))]
-    #[arg(takes = Takes::IMAGE)]
-    pub magnitude: Option<PathBuf>,
-
-    /// Voxels whose field is reliable, likewise: they are mapped once more by themselves, and the map
-    /// there is taken from that
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", &QsmMethod::all(|facts| facts.can.passes)))]
-    #[arg(takes = Takes::MASK)]
-    pub two_pass: Option<PathBuf>,
-
-    /// Compare with a map of known susceptibility, ppm, on the same grid
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    #[arg(takes = Takes::IMAGE.unit("ppm"))]
-    pub truth: Option<PathBuf>,
-
-    /// Unit of the field
-    #[arg(long, value_name = "UNIT", value_parser = choice::<FieldUnit>(), help_heading = "Input")]
-    #[arg(usually = "ppm, refused where the numbers are unlike it")]
-    pub field_unit: Option<Named<FieldUnit>>,
-
-    /// Sign of the field along B0 beside a paramagnetic source
-    #[arg(long, value_name = "SIGN", default_value_t = 1)]
-    #[arg(allow_negative_numbers = true, help_heading = "Input")]
-    #[arg(number = one_of(&[1_i8, -1]))]
-    pub phase_sign: i8,
-
-    /// Strength of B0
-    #[arg(long, value_name = "TESLA", number = b0::strengths(), help_heading = "Input")]
-    #[arg(usually = "MagneticFieldStrength of the .json beside the field")]
-    pub b0: Option<f64>,
-
-    /// Echo time in which the field turned the phase, for --method ndi and --data phase
-    #[arg(long, value_name = "MS", number = within(0.1_f64, 1000.0, "ms"), help_heading = "Input")]
-    #[arg(usually = "EchoTime of the .json beside the field")]
-    pub te: Option<f64>,
-
-    /// Direction of B0.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub b0_direction: B0Direction,
-
-    /// FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin,
-    /// models.bin), in tesla and with B0; also writes chi.bin
-    #[arg(long, conflicts_with_all = ["fa", "dti", "field_unit", "b0_dir", "resample"])]
-    #[arg(help_heading = "Input")]
-    pub dqsm_files: bool,
-}
-
-/// Why there is nothing to invert.
-#[derive(Debug, thiserror::Error)]
-pub enum LocalFieldError {
-    /// An image cannot be read.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// A file of the dQSM program cannot be read.
-    #[error(transparent)]
-    Dqsm(#[from] DqsmFileError),
-    /// An image is on another grid.
-    #[error(transparent)]
-    Grid(#[from] GridMismatch),
-    /// An image holds something else than it is read as.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-    /// B0 is unusable.
-    #[error(transparent)]
-    B0(#[from] B0Error),
-    /// The field or the directions are unusable.
-    #[error(transparent)]
-    Qsm(#[from] QsmError),
-    /// An image has too many volumes.
-    #[error(
-        "{} has {}; it must have {}", path.display(), counted(*found, "volume"),
-        counted(*expected, "volume")
-    )]
-    Volumes {
-        /// The image.
-        path: PathBuf,
-        /// What it has.
-        found: usize,
-        /// What it should have.
-        expected: usize,
-    },
-    /// A conversion needs the field strength.
-    #[error("a field in {unit} needs the strength of B0 in tesla")]
-    NeedsB0 {
-        /// The unit's name.
-        unit: &'static str,
-    },
-    /// Numbers that cannot be a local field in ppm.
-    #[error(
-        "half of the field's voxels are beyond ±{median:.3} {unit}, which is {ppm:.3} ppm; a local \
-         field is a fraction of 1 ppm: is the unit right, and is it a field rather than a phase?"
-    )]
-    TooStrong {
-        /// Median magnitude as stored.
-        median: f64,
-        /// The unit's name.
-        unit: &'static str,
-        /// The same in ppm.
-        ppm: f64,
-    },
-    /// Single numbers that are no field.
-    #[error(
-        "the field is beyond ±{most} ppm in {} of the mask, {worst:e} in the worst: leave them out of \
-         the mask", counted(*count, "voxel")
-    )]
-    Beyond {
-        /// How many.
-        count: usize,
-        /// The largest magnitude that a field has, ppm.
-        most: f64,
-        /// The worst number as stored.
-        worst: f32,
-    },
-    /// Numbers that are ppm only if the user says so.
-    #[error(
-        "half of the field's voxels are beyond ±{median:.2}; a brain's local field in ppm is some \
-         0.01: say what it is with --field-unit (ppm, where it is a strong one, or hz, rad/s, tesla \
-         with --b0), or remove the background first"
-    )]
-    Unsaid {
-        /// Median magnitude as stored.
-        median: f64,
-    },
-    /// Numbers of another unit that were ppm already.
-    #[error(
-        "19 of 20 of the field's voxels are within ±{strong:.1e} {unit}, which is {ppm:.1e} ppm, \
-         less than noise: is the field in ppm already (--field-unit ppm)?"
-    )]
-    RatherPpm {
-        /// Magnitude of the strong ones as stored.
-        strong: f64,
-        /// The unit's name.
-        unit: &'static str,
-        /// The same in ppm.
-        ppm: f64,
-    },
-    /// Numbers far below any noise.
-    #[error(
-        "the field is {rms:.1e} {unit} (root mean square), which is {ppm:.1e} ppm; noise alone is \
-         above 1e-5 ppm: is the unit right (--field-unit)?"
-    )]
-    TooWeak {
-        /// Root mean square as stored.
-        rms: f64,
-        /// The unit's name.
-        unit: &'static str,
-        /// The same in ppm.
-        ppm: f64,
-    },
-    /// A field strength that the file contradicts.
-    #[error("--b0 is {given} tesla, but the file of the field says {stored}: leave it out")]
-    OtherB0 {
-        /// As told.
-        given: f64,
-        /// As stored.
-        stored: f64,
-    },
-    /// A truth that is none.
-    #[error("the truth has no number, or the same one, in every voxel of the mask")]
-    Truth,
-    /// A relative field that is taken for one in ppm.
-    #[error("{} is in radians, says its sidecar: --field-unit relative", .0.display())]
-    SaidRelative(PathBuf),
-    /// No voxel is reliable.
-    #[error("no voxel of --two-pass lies inside the mask")]
-    NoneReliable,
-    /// Nothing is inside.
-    #[error("no voxel to solve for: the mask (or the field) is zero everywhere")]
-    Empty,
-}
+use crate::{Choice as _, Input, Logbook, Page, Product, Products, Stage, StageError};
 
 /// The images of a [`LocalField`], each on a grid of its own.
 pub struct FieldImages {
@@ -288,55 +62,6 @@ impl LocalFieldFiles {
     ) -> Result<LocalField, LocalFieldError> {
         let workers = log.session().on.workers;
         workers.install(|| self.load(fa_threshold, log))
-    }
-
-    /// Whether fibre directions are given.
-    pub fn has_directions(&self) -> bool {
-        self.directions().is_some()
-    }
-
-    /// Whether the field, and so the map, is in no known unit.
-    pub fn is_relative(&self) -> bool {
-        self.field_unit == Some(Named(FieldUnit::Relative))
-    }
-
-    /// Whether options that are given have something to be about.
-    ///
-    /// # Errors
-    /// [`OptionError::Unusable`].
-    pub fn check(&self, parameters: &QsmParameters) -> Result<(), OptionError> {
-        refuse_unused(self, "method", parameters.method.0.name())?;
-        if self.te.is_some() && !parameters.resolve(&Place::Command).explains_phase() {
-            let text = "--te is that of the phase: --method ndi and --data phase explain it";
-            return Err(OptionError::Unusable(text.to_owned()));
-        }
-        let is_about = [
-            ("v1-frame", self.v1_frame.is_some()),
-            ("resample", self.resample),
-            ("fa-threshold", parameters.fa_threshold.is_some()),
-        ];
-        match is_about.iter().find(|(_, is_given)| *is_given && self.directions().is_none()) {
-            Some((option, _)) => Err(OptionError::Unusable(format!(
-                "--{option} is about fibre directions: give --v1 or --dti"
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// The image of fibre directions.
-    fn directions(&self) -> Option<PathBuf> {
-        self.dti.as_ref().map(|folder| map_in(folder, "V1")).or_else(|| self.v1.clone())
-    }
-
-    /// The image of fractional anisotropy.
-    fn anisotropy(&self) -> Option<PathBuf> {
-        self.dti.as_ref().map(|folder| map_in(folder, "FA")).or_else(|| self.fa.clone())
-    }
-
-    /// The images of tissue in a folder of a tensor fit, as far as it has them.
-    fn tissue(&self) -> impl Iterator<Item = PathBuf> {
-        let found = |name: &str| self.dti.as_ref().and_then(|dir| image_called(&dir.join(name)));
-        ["MD", "S0"].map(found).into_iter().flatten()
     }
 
     /// What is said beside the field. What a sidecar that cannot be read says is needed by nobody whose
@@ -411,22 +136,14 @@ impl LocalFieldFiles {
             images;
         let grid = field.grid;
         let (unit, said) = self.unit();
-        let strength = match (unit, b0_tesla) {
-            (FieldUnit::Ppm | FieldUnit::Relative, b0) => b0::strength(b0.unwrap_or(1.0))?,
-            (_, Some(b0)) => b0::strength(b0)?,
-            (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
-        };
+        let strength = strength_for(unit, b0_tesla)?;
         let mask = inside(mask, &field, log)?;
         let sign = f64::from(self.phase_sign);
         check_numbers(&field, &mask, (unit, said), unit.ppm(strength) * sign, log)?;
         let relative = (unit == FieldUnit::Relative).then(|| factor_of_relative(&field, &mask));
         let factor = relative.unwrap_or(unit.ppm(strength)) * sign;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
-        let reliable = reliable.map(|mut reliable| {
-            reliable.voxels.retain(|v| mask.voxels.binary_search(v).is_ok());
-            if reliable.is_empty() { Err(LocalFieldError::NoneReliable) } else { Ok(reliable) }
-        });
-        let reliable = reliable.transpose()?;
+        let reliable = reliable.map(|reliable| within(reliable, &mask)).transpose()?;
         let is_guided = v1.is_some();
         let (shapes, guidance) = self.shapes(v1, fa, tissue, &mask, fa_threshold, log)?;
         let weights = self.on_grid(self.weights.as_deref(), weights, &grid, "the weights")?;
@@ -437,20 +154,7 @@ impl LocalFieldFiles {
         let magnitude = magnitude.transpose()?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), truth, &grid, "the truth")?;
         if let Some(truth) = &truth_ppm {
-            let inside: Vec<f32> = mask.voxels.iter().map(|&v| truth[v as usize]).collect();
-            if inside.iter().all(|value| !value.is_finite() || *value == inside[0]) {
-                return Err(LocalFieldError::Truth);
-            }
-            let count = inside.iter().filter(|value| !value.is_finite()).count();
-            if count > 0 {
-                log.warn(
-                    Page::Susceptibility,
-                    &format!(
-                        "the truth is not finite in {} of the mask: nothing can be compared",
-                        counted(count, "voxel")
-                    ),
-                );
-            }
+            check_truth(truth, &mask, log)?;
         }
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
@@ -501,21 +205,6 @@ impl LocalFieldFiles {
         Ok((field, self.b0, direction))
     }
 
-    /// The unit of the field's numbers, and who says so.
-    fn unit(&self) -> (FieldUnit, Said) {
-        match self.field_unit {
-            _ if self.dqsm_files => (FieldUnit::Tesla, Said::ByFormat),
-            Some(unit) => (unit.0, Said::ByUser),
-            None => (FieldUnit::default(), Said::Nowhere),
-        }
-    }
-
-    /// The axes of the fibre directions.
-    fn v1_frame(&self) -> BvecFrame {
-        let usual = if self.dqsm_files { BvecFrame::Voxel } else { BvecFrame::Scanner };
-        self.v1_frame.map_or(usual, |frame| frame.0)
-    }
-
     fn expect_volumes(
         &self,
         path: &Path,
@@ -536,65 +225,6 @@ impl LocalFieldFiles {
         })
     }
 
-    /// Fibre directions, and the axes that their file says they are in.
-    fn vectors(&self, grid: &Grid) -> Result<Option<(Image, Option<BvecFrame>)>, LocalFieldError> {
-        let Some(v1) = &self.directions() else { return Ok(None) };
-        if self.dqsm_files {
-            return Ok(Some((dqsm_files::read_models(v1, grid)?, None)));
-        }
-        let image = read_image(v1)?;
-        expect_triples(v1, &image)?;
-        let claim = check_directions(&ImageHeader::read(v1)?, &image)?;
-        Ok(Some((image, claim.and_then(|claim| claim.frame))))
-    }
-
-    /// The shape of each voxel of the mask, all spheres where no directions are given; and what else is
-    /// known of it.
-    fn shapes(
-        &self,
-        v1: Option<(Image, Option<BvecFrame>)>,
-        mut fa: Option<Image>,
-        mut tissue: Vec<Image>,
-        mask: &Mask,
-        fa_threshold: f64,
-        log: &Logbook<'_>,
-    ) -> Result<(Vec<Shape>, Option<Guidance>), LocalFieldError> {
-        let Some((mut vectors, said)) = v1 else {
-            log.note("no fibre directions: every voxel is a sphere");
-            return Ok((vec![Shape::Sphere; mask.len()], None));
-        };
-        if let Some(path) = self.directions() {
-            expect_triples(&path, &vectors)?;
-        }
-        let frame = match (self.v1_frame, said) {
-            (None, Some(said)) => said,
-            _ => self.v1_frame(),
-        };
-        log.result("v1_frame", frame.name());
-        if frame != BvecFrame::Scanner {
-            let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
-            turn_vectors(&mut vectors, &turn);
-        }
-        if let (Some(path), Some(fa)) = (self.anisotropy(), &fa) {
-            self.expect_volumes(&path, fa, 1)?;
-        }
-        if self.resample {
-            vectors = vectors.at_nearest_voxels(&mask.grid);
-            fa = fa.map(|fa| fa.at_nearest_voxels(&mask.grid));
-            tissue.iter_mut().for_each(|image| *image = image.at_nearest_voxels(&mask.grid));
-        }
-        tissue.iter().try_for_each(|image| mask.grid.check_same(&image.grid, "MD or S0"))?;
-        if fa.is_none() && vectors.n_volumes == 3 && nearly_all_are_units(&vectors, mask) {
-            log.warn(
-                Page::Susceptibility,
-                "the fibre directions have length 1 nearly everywhere, which is taken for FA = 1: is --fa \
-                 missing?",
-            );
-        }
-        let shapes = shapes_of(&vectors, fa.as_ref(), mask, fa_threshold)?;
-        Ok((shapes, Some(guidance_of(&vectors, fa.as_ref(), &tissue, mask))))
-    }
-
     fn on_grid(
         &self,
         path: Option<&Path>,
@@ -609,44 +239,35 @@ impl LocalFieldFiles {
     }
 }
 
-/// Directions have three volumes each.
-fn expect_triples(path: &Path, image: &Image) -> Result<(), LocalFieldError> {
-    if image.n_volumes > 0 && image.n_volumes.is_multiple_of(3) {
-        return Ok(());
-    }
-    Err(LocalFieldError::Volumes { path: path.to_owned(), found: image.n_volumes, expected: 3 })
+/// The strength of B0 that numbers in `unit` are turned into ppm with; 1 T where it does not matter.
+fn strength_for(unit: FieldUnit, b0_tesla: Option<f64>) -> Result<f64, LocalFieldError> {
+    Ok(match (unit, b0_tesla) {
+        (FieldUnit::Ppm | FieldUnit::Relative, b0) => b0::strength(b0.unwrap_or(1.0))?,
+        (_, Some(b0)) => b0::strength(b0)?,
+        (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
+    })
 }
 
-/// What is known of every voxel of `mask`, on whose grid all images are: FA, or the vectors' length, and
-/// the images of tissue.
-pub(super) fn guidance_of(
-    vectors: &Image,
-    fa: Option<&Image>,
-    tissue: &[Image],
-    mask: &Mask,
-) -> Guidance {
-    let pick = |value: &dyn Fn(usize) -> f32| -> Vec<f32> {
-        mask.voxels.iter().map(|&v| value(v as usize)).collect()
-    };
-    let length = |voxel: usize| whole_length(vectors, voxel) as f32;
-    let fa = match fa {
-        Some(fa) => pick(&|voxel| fa.data[voxel]),
-        None => pick(&length),
-    };
-    let images = tissue.iter().map(|image| pick(&|voxel| image.data[voxel])).collect();
-    Guidance { fa, images }
+/// The voxels of `reliable` that are in `mask` too.
+fn within(mut reliable: Mask, mask: &Mask) -> Result<Mask, LocalFieldError> {
+    reliable.voxels.retain(|v| mask.voxels.binary_search(v).is_ok());
+    if reliable.is_empty() { Err(LocalFieldError::NoneReliable) } else { Ok(reliable) }
 }
 
-/// Whether 19 of 20 of the vectors of a mask that have a direction are of length 1, as those of V1 are and
-/// hardly any of FA·V1.
-fn nearly_all_are_units(vectors: &Image, mask: &Mask) -> bool {
-    let lengths = mask.voxels.iter().map(|&voxel| whole_length(vectors, voxel as usize));
-    let (mut units, mut all) = (0, 0);
-    for length in lengths.filter(|length| *length > 0.0) {
-        all += 1;
-        units += usize::from((length - 1.0).abs() < 1e-3);
+/// Refuses a truth that nothing can be compared with, and warns of one with holes.
+fn check_truth(truth: &[f32], mask: &Mask, log: &Logbook<'_>) -> Result<(), LocalFieldError> {
+    let inside: Vec<f32> = mask.voxels.iter().map(|&v| truth[v as usize]).collect();
+    if inside.iter().all(|value| !value.is_finite() || *value == inside[0]) {
+        return Err(LocalFieldError::Truth);
     }
-    all > 0 && 20 * units >= 19 * all
+    let holes = inside.iter().filter(|value| !value.is_finite()).count();
+    if holes > 0 {
+        let holes = counted(holes, "voxel");
+        let text =
+            format!("the truth is not finite in {holes} of the mask: nothing can be compared");
+        log.warn(Page::Susceptibility, &text);
+    }
+    Ok(())
 }
 
 /// The voxels to solve for: those given, or all that have a field.
@@ -663,11 +284,6 @@ fn inside(given: Option<Mask>, field: &Image, log: &Logbook<'_>) -> Result<Mask,
         mask
     });
     if mask.is_empty() { Err(LocalFieldError::Empty) } else { Ok(mask) }
-}
-
-/// The map `name` in a folder of `fimbria fit`, in the format it has there.
-fn map_in(folder: &Path, name: &str) -> PathBuf {
-    image_called(&folder.join(name)).unwrap_or_else(|| folder.join(format!("{name}.nii.gz")))
 }
 
 /// Reads a [`LocalField`].

@@ -1,50 +1,24 @@
-//! The stage that reads a subject: series, gradient table, mask.
+//! Where a subject's data are, and how they are read.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fimbria_compute::{Progress as _, Workers};
-use fimbria_image::gradients::{
-    BScaling, GradientError, GradientFiles, GradientsRead, TableOptions, find_beside,
-};
+use fimbria_image::gradients::{BScaling, GradientFiles, GradientsRead, TableOptions, find_beside};
 use fimbria_image::{
-    BvecFrame, Datatype, GradientTable, Grid, Image, ImageError, ImageHeader, Mask, OpenOptions,
-    SignalSource, StoredImage, WriteOptions, read_image, read_mask, write_image,
+    BvecFrame, GradientTable, Grid, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
+    read_image, read_mask,
 };
-use fimbria_models::brain_mask::{brain_mask, mean_unweighted};
+use fimbria_models::brain_mask::brain_mask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use xxhash_rust::xxh3::Xxh3;
 
-use super::contents::{Claim, Contents, ContentsError};
-use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
-use super::made_mask::{mask_options, warn_of_made_mask};
-use super::method::Method;
+use super::{LoadError, Subject};
 use crate::hashing::with_sidecar;
-use crate::{
-    ByteSize, Carried, Derivatives, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product,
-    Products, Stage, StageError,
-};
-
-pub(super) const METHOD: Method = Method {
-    derivatives: Some(Derivatives {
-        place: |file, names| {
-            let mask = file.stem() == "mask";
-            names.beside_series(if mask { "desc-brain_mask" } else { "dwiref" }, file.extension())
-        },
-        describe: |file| {
-            Some(match file.stem() {
-                "mask" => json!({
-                    "Type": "Brain",
-                    "Description": "made of the mean unweighted volume, since the input has no mask",
-                }),
-                _ => json!({ "Description": "mean of the unweighted volumes" }),
-            })
-        },
-        ..Derivatives::FROM_SERIES
-    }),
-    ..Method::named("load")
-};
+use crate::stages::contents::{Claim, Contents};
+use crate::stages::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
+use crate::stages::made_mask::warn_of_made_mask;
+use crate::{ByteSize, Carried, Input, Logbook, Named, Page};
 
 /// Where a subject's data are and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,94 +48,6 @@ pub struct SubjectFiles {
     pub memory: Option<ByteSize>,
     /// Folder for a scratch file where the samples take more than their share.
     pub scratch: Option<PathBuf>,
-}
-
-/// Why a subject cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// An image cannot be read.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// The gradient table cannot be read.
-    #[error(transparent)]
-    Gradients(#[from] GradientError),
-    /// b-values without directions or the other way round.
-    #[error("bval and bvec belong together, and only one of them was given")]
-    HalfPair,
-    /// More than one gradient table.
-    #[error("a gradient table was given twice: give bval with bvec, or grad, or bmatrix")]
-    TwoTables,
-    /// The threshold is no b-value.
-    #[error("the b0 threshold is {0}; it must be a number from 0 on")]
-    Threshold(f64),
-    /// The series cannot be what it says.
-    #[error("{}: {doubt}", path.display())]
-    Doubtful {
-        /// The series.
-        path: PathBuf,
-        /// Why not.
-        doubt: Doubt,
-    },
-    /// The mask has no voxels.
-    #[error("the mask {} has no voxel above zero", .0.display())]
-    EmptyMask(PathBuf),
-    /// No brain was found.
-    #[error("no brain was found in {}, and no mask was given", .0.display())]
-    NoBrain(PathBuf),
-    /// The gradient non-linearity has another shape or place.
-    #[error("the gradient deviation does not fit the series")]
-    GradDev(#[from] fimbria_image::GridMismatch),
-    /// An image holds something else.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-}
-
-/// A subject in memory: what every fit takes.
-#[derive(Clone)]
-pub struct Subject {
-    /// The series.
-    pub dwi: Arc<dyn SignalSource + Send + Sync>,
-    /// Its gradient table.
-    pub gradients: GradientTable,
-    /// The voxels to work on.
-    pub mask: Mask,
-    /// FSL's gradient non-linearity.
-    pub grad_dev: Option<Arc<Image>>,
-    /// What of the header of the series goes on into maps.
-    pub carried: Carried,
-}
-
-/// The fit cannot follow the gradients' non-linearity.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "this fit takes one b and direction of a volume for all voxels: leave the gradient deviation \
-     (--grad-dev) out"
-)]
-pub(crate) struct GradDevUnused;
-
-impl Subject {
-    /// What works with one b and direction of a volume for all voxels asks this before.
-    ///
-    /// # Errors
-    /// Where every voxel has its own.
-    pub(crate) fn has_one_table(&self) -> Result<(), GradDevUnused> {
-        if self.grad_dev.is_some() { Err(GradDevUnused) } else { Ok(()) }
-    }
-
-    /// Adds to `hash` all that a fit may depend on, for several processes to compare.
-    pub(crate) fn hash(&self, hash: &mut Xxh3) {
-        /// Voxels read at a time.
-        const TILE: usize = 4096;
-        let Self { dwi, gradients, mask, grad_dev, carried: _ } = self;
-        hash.update(format!("{gradients:?} {:?}", mask.grid).as_bytes());
-        hash.update(bytemuck::cast_slice(&mask.voxels));
-        hash.update(bytemuck::cast_slice(grad_dev.as_ref().map_or(&[][..], |image| &image.data)));
-        let mut samples = vec![0.0_f32; TILE * dwi.n_volumes()];
-        for voxels in mask.voxels.chunks(TILE) {
-            dwi.gather(voxels, TILE, &mut samples);
-            hash.update(bytemuck::cast_slice(&samples));
-        }
-    }
 }
 
 impl SubjectFiles {
@@ -366,87 +252,5 @@ impl SubjectFiles {
         log.count("voxels", mask.len() as u64);
         let carried = Carried::from_header(&stored);
         Ok(Subject { dwi: Arc::new(stored), gradients, mask, grad_dev, carried })
-    }
-}
-
-/// Reads a [`Subject`].
-pub struct Load {
-    /// Where it is.
-    pub files: SubjectFiles,
-    /// How the mask that is made where none is given is written, with the mean unweighted volume
-    /// that it is made of; `None` writes neither.
-    pub found: Option<MapStyle>,
-}
-
-impl Load {
-    /// Names of the mask and the mean, where they are written.
-    fn found(&self) -> Option<[String; 2]> {
-        let style = self.found.filter(|_| self.files.mask.is_none())?;
-        Some(["mask", "mean_b0"].map(|name| format!("{name}.{}", style.extension())))
-    }
-}
-
-impl Stage for Load {
-    fn name(&self) -> &'static str {
-        "load"
-    }
-
-    fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Subject>()]
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        self.files.inputs()
-    }
-
-    fn parameters(&self) -> Value {
-        let mut parameters = self.files.table_parameters();
-        parameters["mask"] = json!(if self.files.mask.is_some() { "given" } else { "brain_mask" });
-        parameters
-    }
-
-    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.files.read(log)?);
-        Ok(())
-    }
-
-    fn outputs(&self) -> Vec<String> {
-        self.found().into_iter().flatten().collect()
-    }
-
-    fn write(
-        &self,
-        products: &Products,
-        out: &mut OutputFolder,
-        log: &Logbook<'_>,
-    ) -> Result<(), StageError> {
-        let Some([mask, mean]) = self.found() else { return Ok(()) };
-        let Subject { dwi, gradients, mask: voxels, carried, .. } = products.get::<Subject>()?;
-        let workers = log.session().on.workers;
-        let options = mask_options(carried);
-        let path = out.stage(&mask)?;
-        workers.install(|| write_image(&path, &voxels.to_image(), &options))?;
-        let image = mean_unweighted(&**dwi, gradients, workers);
-        let path = out.stage(&mean)?;
-        let description = "mean of the unweighted volumes".to_owned();
-        let options = WriteOptions { datatype: Datatype::Float32, description, ..options };
-        workers.install(|| write_image(&path, &image, &options))?;
-        Ok(())
-    }
-
-    fn restore(
-        &self,
-        folder: &Path,
-        products: &mut Products,
-        log: &Logbook<'_>,
-    ) -> Result<(), StageError> {
-        let subject = match self.found() {
-            Some([mask, _]) => self.files.read_on(log, |series, _, workers| {
-                Ok(workers.install(|| read_mask(folder.join(mask), series.grid()))?)
-            })?,
-            None => self.files.read(log)?,
-        };
-        products.put(subject);
-        Ok(())
     }
 }

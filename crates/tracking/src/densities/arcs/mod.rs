@@ -13,19 +13,24 @@
 //! margin, is given up before anything is looked up along it (a squeeze): seven of sixteen are, and of
 //! what would have been kept in a head 0.02 %.
 
+mod first;
+mod geometry;
+mod sums;
+
 use fimbria_compute::math::{atan2, ln, sincos, sincos_turns};
 use fimbria_compute::philox::{Philox, uniform};
 use fimbria_compute::{Lanes, Real, Word as _, Words};
 use pulp::Simd;
 
+pub(super) use self::geometry::{across, limited, reach, unit};
 use super::directions::{CAP, HALF_SPHERE, RINGS, cap, half_sphere, load3};
 use super::field::{Densities, MAX_TERMS};
-use super::form::{monomials, value, values};
+use super::form::{monomials, value};
 use super::options::{DensityPropagation, DensityRule};
 use crate::EndReason;
 use crate::Tissues;
 use crate::draws::step_key;
-use crate::field::{Lattice, floor};
+use crate::field::Lattice;
 
 /// Lanes of a batch, whatever the width of registers.
 pub(super) const LANES: usize = 16;
@@ -46,16 +51,8 @@ pub(super) const MARGIN: f32 = 1.25;
 
 pub(super) type Batch<T> = [T; LANES];
 
-/// Forms that are evaluated side by side, so that multiply-adds do not wait for each other: twice as many
-/// as one takes cycles. What is left over is evaluated by halves.
-const TOGETHER: usize = 8;
-const HALF: usize = TOGETHER / 2;
-
 /// Bits of the step of [`Philox`] that count trials.
 pub(super) const TRIAL_BITS: u32 = 11;
-
-/// The stream of numbers for the first direction: no half has as many points.
-const FIRST_DIRECTION: u32 = u32::MAX - 1;
 
 /// What random numbers depend on besides what they are for.
 #[derive(Clone, Copy, Debug)]
@@ -405,166 +402,6 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         None
     }
 
-    /// The densities along some arcs that leave one point: all of the first place, then of the next.
-    #[inline(always)]
-    pub(super) fn along(&self, arcs: &Arcs, some: &[usize], start: [f32; 3]) -> Batch<f32> {
-        let n = some.len();
-        // Lanes without an arc are at the start.
-        let mut pos = [[start[0]; LANES], [start[1]; LANES], [start[2]; LANES]];
-        let mut dir = [[0.0; LANES]; 3];
-        for place in 0..self.places {
-            for a in 0..3 {
-                for (i, arc) in some.iter().enumerate() {
-                    pos[a][place * n + i] = arcs.pos[place][a][*arc];
-                    dir[a][place * n + i] = arcs.dir[place][a][*arc];
-                }
-            }
-        }
-        self.densities(&pos, &dir)
-    }
-
-    /// The densities at a batch of points that lie close together, each in its direction.
-    #[inline(always)]
-    fn densities(&self, pos: &[Batch<f32>; 3], dir: &[Batch<f32>; 3]) -> Batch<f32> {
-        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
-        for a in 0..3 {
-            let mut least = Lanes::load(self.simd, &pos[a]);
-            let mut most = -least;
-            for at in (0..LANES).step_by(Lanes::<S>::LANES).skip(1) {
-                let next = Lanes::load(self.simd, &pos[a][at..]);
-                (least, most) = (least.min(next), most.min(-next));
-            }
-            (low[a], high[a]) = (floor(least.least()), floor(-most.least()) + 1.0);
-        }
-        let mut values = [0.0; LANES];
-        for at in (0..LANES).step_by(Lanes::<S>::LANES) {
-            let here = load3(self.simd, pos, at);
-            let along = load3(self.simd, dir, at);
-            let monomials = monomials::<Lanes<S>, ORDER, TERMS>(along);
-            let zero = Lanes::new(self.simd, 0.0);
-            let mut sum = zero;
-            let (mut forms, mut weights, mut waiting) = ([0; TOGETHER], [zero; TOGETHER], 0);
-            let mut corner = low;
-            while corner[2] <= high[2] {
-                let weight_z = hat(here[2], corner[2]);
-                corner[1] = low[1];
-                while corner[1] <= high[1] {
-                    let weight_yz = weight_z * hat(here[1], corner[1]);
-                    corner[0] = low[0];
-                    while corner[0] <= high[0] {
-                        forms[waiting] = self.field.form_at(&self.lattice, corner);
-                        weights[waiting] = weight_yz * hat(here[0], corner[0]);
-                        waiting += 1;
-                        if waiting == TOGETHER {
-                            sum = self.added(&monomials, &forms, &weights, sum);
-                            waiting = 0;
-                        }
-                        corner[0] += 1.0;
-                    }
-                    corner[1] += 1.0;
-                }
-                corner[2] += 1.0;
-            }
-            for first in (0..waiting).step_by(HALF) {
-                // The first form of all is zero.
-                for none in waiting..first + HALF {
-                    (forms[none], weights[none]) = (0, zero);
-                }
-                let (forms, weights) = (&forms[first..], &weights[first..]);
-                if let (Some(forms), Some(weights)) = (forms.first_chunk(), weights.first_chunk()) {
-                    sum = self.added::<HALF>(&monomials, forms, weights, sum);
-                }
-            }
-            sum.store(&mut values[at..]);
-        }
-        values
-    }
-
-    /// A sum and N more values by their weights.
-    #[inline(always)]
-    fn added<const N: usize>(
-        &self,
-        monomials: &[Lanes<S>; TERMS],
-        forms: &[usize; N],
-        weights: &[Lanes<S>; N],
-        mut sum: Lanes<S>,
-    ) -> Lanes<S> {
-        let mut near = [self.field.form(0); N];
-        for i in 0..N {
-            near[i] = self.field.form(forms[i]);
-        }
-        let values = values::<S, TERMS, N>(monomials, near);
-        for i in 0..N {
-            sum = weights[i].mul_add(values[i], sum);
-        }
-        sum
-    }
-
-    /// A direction at a point, drawn in proportion to the density there.
-    ///
-    /// # Errors
-    /// Why there is none.
-    #[inline(always)]
-    pub(super) fn first_direction(&self, pos: [f32; 3], key: Key) -> Result<[f32; 3], EndReason> {
-        let mut form = [0.0; MAX_TERMS];
-        self.form(pos, &mut form);
-        let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
-        let largest = self.largest(form) * MARGIN;
-        let philox = self.philox.stream(FIRST_DIRECTION);
-        let mut trial = 0;
-        while largest >= self.cutoff && trial < MAX_TRIALS {
-            let trials = trials(key, trial);
-            let mut dirs = [[0.0; LANES]; 3];
-            let (mut values, mut levels) = ([0.0; LANES], [0.0; LANES]);
-            for at in (0..LANES).step_by(Lanes::<S>::LANES) {
-                let words = self.words(philox, key, &trials[at..]);
-                let one = Lanes::new(self.simd, 1.0);
-                let z = uniform::<Lanes<S>>(words[0]) * 2.0 - 1.0;
-                let radius = z.neg_mul_add(z, one).max(one.splat(0.0)).sqrt();
-                let (sin, cos) = sincos_turns(uniform::<Lanes<S>>(words[1]));
-                let dir = [radius * cos, radius * sin, z];
-                let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
-                value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
-                (uniform::<Lanes<S>>(words[2]) * largest).store(&mut levels[at..]);
-                for a in 0..3 {
-                    dir[a].store(&mut dirs[a][at..]);
-                }
-            }
-            for i in 0..LANES {
-                if values[i] >= self.cutoff && levels[i] <= values[i] {
-                    return Ok(unit([dirs[0][i], dirs[1][i], dirs[2][i]]));
-                }
-            }
-            trial += LANES as u32;
-        }
-        Err(EndReason::Cutoff)
-    }
-
-    /// Why nothing goes on from a point: whether a density reaches the cut-off in some direction.
-    #[inline(always)]
-    pub(super) fn why(&self, pos: [f32; 3]) -> EndReason {
-        let mut form = [0.0; MAX_TERMS];
-        self.form(pos, &mut form);
-        let largest = self.largest(form.first_chunk().unwrap_or(&[0.0; TERMS]));
-        if largest < self.cutoff { EndReason::Cutoff } else { EndReason::Curvature }
-    }
-
-    /// The largest value of a form at directions of the half sphere.
-    #[inline(always)]
-    fn largest(&self, form: &[f32; TERMS]) -> f32 {
-        let mut values = [0.0; HALF_SPHERE];
-        for at in (0..HALF_SPHERE).step_by(Lanes::<S>::LANES) {
-            let dir = load3(self.simd, &self.half_sphere, at);
-            let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
-            value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
-        }
-        let mut largest = 0.0;
-        for value in values {
-            largest = if value > largest { value } else { largest };
-        }
-        largest
-    }
-
     #[inline(always)]
     fn words(&self, philox: Philox, key: Key, trials: &[u32]) -> [Words<S>; 4] {
         let trials = Words::load(self.simd, trials);
@@ -588,34 +425,6 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     pub(super) fn fetch(&self, place: Pose) {
         self.field.fetch(&self.lattice, self.moved(place.pos, place.dir, 0.5 * self.arc_mm));
     }
-
-    /// The interpolated form at a point.
-    #[inline(always)]
-    pub(super) fn form(&self, pos: [f32; 3], out: &mut [f32; MAX_TERMS]) {
-        self.field.interpolate::<S, TERMS>(self.simd, &self.lattice, pos, out);
-    }
-}
-
-/// Places of an arc, as many as there may be.
-pub(super) fn limited(places: usize) -> usize {
-    places.clamp(1, MAX_PLACES)
-}
-
-/// The ring of the cap up to which one of some places of an arc can reach, and the one beyond it.
-#[inline(always)]
-pub(super) fn reach(place: usize, places: usize) -> usize {
-    let reach = place as f32 / places as f32 + 0.2;
-    let mut ring = 0;
-    while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
-        ring += 1;
-    }
-    ring
-}
-
-/// Trilinear weights along one axis: zero from one voxel away on.
-#[inline(always)]
-fn hat<R: Real>(x: R, corner: f32) -> R {
-    (x.splat(1.0) - (x - corner).abs()).max(x.splat(0.0))
 }
 
 /// What sixteen trials' numbers depend on.
@@ -626,19 +435,4 @@ fn trials(key: Key, first: u32) -> Batch<u32> {
         *trial = key.region << TRIAL_BITS | (first + lane);
     }
     trials
-}
-
-/// Two directions across `t`, and across each other (Duff et al. 2017).
-#[inline(always)]
-pub(super) fn across(t: [f32; 3]) -> [[f32; 3]; 2] {
-    let sign = 1.0_f32.copysign(t[2]);
-    let a = -1.0 / (sign + t[2]);
-    let b = t[0] * t[1] * a;
-    [[1.0 + sign * t[0] * t[0] * a, sign * b, -sign * t[0]], [b, sign + t[1] * t[1] * a, -t[1]]]
-}
-
-#[inline(always)]
-pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
-    let scale = 1.0 / (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
-    [v[0] * scale, v[1] * scale, v[2] * scale]
 }
