@@ -311,6 +311,7 @@ class FibreOrientationModel(Model[FibreOrientationFit]):
     Jeurissen B et al. NeuroImage 103, 411 (2014): several shells and tissues
     Tournier JD et al. NMR Biomed 26, 1775 (2013): the response of single fibres
     Dhollander T et al. ISMRM workshop, Lisbon (2016): responses of the other tissues
+    Dhollander T, Connelly A. ISMRM 24, 3010 (2016): three tissues of one shell
 
     Examples
     --------

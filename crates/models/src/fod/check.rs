@@ -8,6 +8,7 @@ use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Silent, SimdLevel};
 use fimbria_image::GradientTable;
 use fimbria_tensors::sh::{ShBasis, evaluate};
+use fimbria_tensors::starts::half_sphere;
 
 use super::device::{OnDevice, source};
 use super::estimate::zonal_harmonics;
@@ -20,19 +21,32 @@ use crate::voxelwise::{Tile, VoxelFit as _};
 /// what that may leave of the least determined coefficients.
 const TOLERANCE: f64 = 3e-5;
 
-/// Checks of densities of order 4 with fibres alone and 8 with three tissues.
+/// Checks of densities of order 4 with fibres alone and 8 with three tissues, of `table` and of one shell.
 pub(crate) fn checks(table: fn() -> GradientTable) -> Vec<Check> {
-    [("fibre densities (order 4)", 4, false), ("fibre densities (order 8, 3 tissues)", 8, true)]
-        .into_iter()
-        .map(|(name, order, three)| {
-            let sources = problem(&table(), order, three).iter().map(source).collect();
-            Check::new(name, sources, move |device, extent| match problem(&table(), order, three) {
-                Some(problem) => compare(device, extent, &problem),
-                None => Ok(Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 }),
-            })
-            .needing_f64()
+    [
+        ("fibre densities (order 4)", 4, false, table as fn() -> GradientTable),
+        ("fibre densities (order 8, 3 tissues)", 8, true, table),
+        ("fibre densities (order 8, 3 tissues of one shell)", 8, true, one_shell),
+    ]
+    .into_iter()
+    .map(|(name, order, three, table)| {
+        let sources = problem(&table(), order, three).iter().map(source).collect();
+        Check::new(name, sources, move |device, extent| match problem(&table(), order, three) {
+            Some(problem) => compare(device, extent, &problem),
+            None => Ok(Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 }),
         })
-        .collect()
+        .needing_f64()
+    })
+    .collect()
+}
+
+/// Four unweighted volumes and 60 directions at b = 3000 s/mm².
+fn one_shell() -> GradientTable {
+    GradientTable {
+        b_s_per_mm2: (0..64).map(|v| if v < 4 { 0.0 } else { 3000.0 }).collect(),
+        dirs_ras: [[0.0; 3]; 4].into_iter().chain(half_sphere(60)).collect(),
+        b0_threshold: GradientTable::DEFAULT_B0_THRESHOLD,
+    }
 }
 
 /// Responses of closed form: a cylinder tensor (1.7 and 0.3 µm²/ms), grey matter (0.8), fluid (3).

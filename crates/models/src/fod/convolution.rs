@@ -7,7 +7,7 @@ use fimbria_image::GradientTable;
 use fimbria_tensors::sh::{ShBasis, evaluate, sh_count};
 
 use super::shells::Shelled;
-use super::{FodError, Response, Responses};
+use super::{FodError, Response, ResponseError, Responses};
 
 /// Signals of the unknowns: F_lm in MRtrix3's order, then the weights of grey matter and fluid.
 #[derive(Clone, Debug)]
@@ -28,9 +28,15 @@ impl Convolution {
         order: usize,
     ) -> Result<Self, FodError> {
         let rows_of = |response: &Response, tissue| {
-            response
-                .rows_of(&shelled.shells)
-                .map_err(|source| FodError::Response { tissue, source })
+            let wrong = |source| FodError::Response { tissue, source };
+            let rows = response.rows_of(&shelled.shells).map_err(wrong)?;
+            // Three tissues take two shells at least, and here there are no others.
+            if shelled.three && shelled.single && rows.contains(&None) {
+                let data = shelled.shells.iter().map(|shell| shell.b_s_per_mm2.round()).collect();
+                let response = response.b_s_per_mm2.clone().unwrap_or_default();
+                return Err(wrong(ResponseError::OtherShells { response, data }));
+            }
+            Ok(rows)
         };
         let white = rows_of(&responses.white, "single fibres")?;
         let mut isotropic = Vec::new();

@@ -1,17 +1,20 @@
 //! The problem that all voxels share, and its solution in one voxel.
 
+use std::f64::consts::PI;
+
 use fimbria_fitting::active_set::{Constraints, Outcome, SharedProgramme, Verdict, Work};
 use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
 
 use super::convolution::Convolution;
 use super::no_fibres::NoFibres;
+use super::options::LEAST_FIBRES;
 use super::shells::Shelled;
 use super::sphere::Sphere;
-use super::{FodError, FodOptions, Responses};
+use super::{FodError, FodOptions, Responses, Tissues};
 
-/// min ‖A x - s‖² over densities and tissue weights x that are not negative, for any number of
-/// signals s.
+/// min ½‖A x - s‖² over densities and tissue weights x that are not negative, for any number of
+/// signals s; of one shell and three tissues with a small price on the amount of fibres beside it.
 #[derive(Clone, Debug)]
 pub struct Deconvolution {
     order: usize,
@@ -22,6 +25,8 @@ pub struct Deconvolution {
     pub(crate) hessian: Vec<f64>,
     /// ρ.
     regularisation: f64,
+    /// What the first coefficient of the density costs by itself.
+    pub(crate) price: f64,
     /// The programme with this H.
     pub(crate) programme: SharedProgramme,
     no_fibres: NoFibres,
@@ -59,14 +64,17 @@ impl Deconvolution {
     /// The problem of an acquisition with given responses.
     ///
     /// # Errors
-    /// Where a response does not fit the acquisition or the order asks for more directions.
+    /// Where a response does not fit the acquisition or the order asks for more directions. The
+    /// tissues are those of the responses, whatever `options` say.
     pub fn new(
         gradients: &GradientTable,
         responses: &Responses,
         options: &FodOptions,
     ) -> Result<Self, FodError> {
         options.check()?;
-        let shelled = Shelled::new(gradients, options.tissues)?;
+        let three = responses.isotropic.is_some();
+        let tissues = if three { Tissues::Three } else { Tissues::White };
+        let shelled = Shelled::new(gradients, tissues)?;
         shelled.check(gradients, options.order)?;
         let convolution = Convolution::new(gradients, &shelled, responses, options.order)?;
         let (n, n_sh) = (convolution.n_unknowns, sh_count(options.order));
@@ -78,6 +86,10 @@ impl Deconvolution {
                 }
             }
         }
+        // The mean over all directions of a fibre of ‖its signal without its mean over directions‖².
+        let power = (1..n_sh).map(|i| hessian[i * n + i]).sum::<f64>() / (4.0 * PI);
+        let price =
+            if three && shelled.single { LEAST_FIBRES * power * (4.0 * PI).sqrt() } else { 0.0 };
         let largest = (0..n).map(|i| hessian[i * n + i]).fold(0.0, f64::max);
         let regularisation = options.regularisation * largest;
         (0..n).for_each(|i| hessian[i * n + i] += regularisation);
@@ -100,6 +112,7 @@ impl Deconvolution {
             convolution,
             hessian,
             regularisation,
+            price,
             programme,
             no_fibres,
             form_from_sh: transposed_form(options.order)?,
@@ -154,6 +167,7 @@ impl Deconvolution {
             x.resize(n, 0.0);
             return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
         }
+        f[0] -= self.price;
         x.extend_from_slice(f);
         let (verdict, violation) = if self.no_fibres.solve(&self.hessian, f, x) {
             (Verdict::Free, 0.0)
@@ -161,6 +175,7 @@ impl Deconvolution {
             let Outcome { verdict, violation, .. } = self.programme.solve(x, work);
             (verdict, violation)
         };
+        f[0] += self.price;
         if !x.iter().all(|x| x.is_finite()) {
             x.fill(0.0);
             return VoxelOutcome { status: Status::Singular, residual: 0.0 };

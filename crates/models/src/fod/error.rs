@@ -37,16 +37,8 @@ pub enum FodError {
         determined: usize,
     },
     /// Several tissues cannot be told apart.
-    #[error(
-        "three tissues need unweighted volumes and two shells at least; found {unweighted} \
-         unweighted volumes and shells at b = {shells:?} s/mm²"
-    )]
-    Shells {
-        /// Unweighted volumes.
-        unweighted: usize,
-        /// b of the weighted shells in s/mm².
-        shells: Vec<f64>,
-    },
+    #[error("three tissues need unweighted volumes, and there are none")]
+    Unweighted,
     /// The gradient table has no weighted volume.
     #[error("no volume is diffusion-weighted (b above {b0_threshold} s/mm²)")]
     NoShell {

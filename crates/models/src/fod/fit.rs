@@ -14,6 +14,8 @@ use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels of a tile: their samples stay in the second-level cache.
 const TILE: usize = 272;
+/// b of a single shell below which fibres that cross look much like grey matter, s/mm².
+const LOW_B: f64 = 1500.0;
 
 /// Densities and the responses they were made with.
 #[derive(Clone, Debug)]
@@ -90,11 +92,29 @@ pub fn fit(
     signals.grid().check_same(&mask.grid, "the mask")?;
     options.check()?;
     check_directions(gradients, options.order, options.tissues)?;
+    warn_of_low_b(gradients, options, progress)?;
     let responses = estimate::estimate(signals, mask, gradients, options, on, progress)?;
     let deconvolution = Deconvolution::new(gradients, &responses, options)?;
     let job = Job { name: "deconvolving fibre orientations", inputs: signals, mask, progress };
     let fitted = job.run(&FodTiles::new(&deconvolution, progress), on)?;
     Ok(FodFit { fitted, responses })
+}
+
+/// Warns where three tissues rest on one shell that hardly tells them apart.
+fn warn_of_low_b(
+    gradients: &GradientTable,
+    options: &FodOptions,
+    progress: &dyn Progress,
+) -> Result<(), FodError> {
+    let shelled = Shelled::for_options(gradients, options)?;
+    let b = shelled.shells.iter().map(|shell| shell.b_s_per_mm2).fold(0.0, f64::max);
+    if shelled.three && shelled.single && b < LOW_B {
+        progress.warn(&format!(
+            "three tissues of one shell at b = {b:.0} s/mm²: fibres that cross are taken for grey \
+             matter in part; densities are too small there and directions less certain"
+        ));
+    }
+    Ok(())
 }
 
 /// The deconvolution as the driver sees it.

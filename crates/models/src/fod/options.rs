@@ -6,11 +6,15 @@ use super::{FodError, Response};
 /// data nor the constraint determine stays small.
 pub const REGULARISATION: f64 = 1e-5;
 
+/// On one shell, what an amount of fibres costs, relative to what its directions say of the amount of a
+/// single fibre, which loses this much of 1. Fibres that cross or fan out say less and lose more.
+pub(crate) const LEAST_FIBRES: f64 = 0.03;
+
 /// The compartments of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Tissues {
-    /// [`Three`](Self::Three) where the data have unweighted volumes and two shells at least, else
-    /// [`White`](Self::White).
+    /// [`Three`](Self::Three) where the data have unweighted volumes (and of one shell a response that
+    /// is given has them too), else [`White`](Self::White).
     #[default]
     Auto,
     /// Fibres only, on the weighted volumes.

@@ -3,7 +3,7 @@
 use fimbria_image::GradientTable;
 use fimbria_image::gradients::Shell;
 
-use super::{FodError, Tissues};
+use super::{FodError, FodOptions, Response, Tissues};
 use fimbria_tensors::sh::sh_count;
 
 /// The shells that enter, ascending in b; the first is the unweighted one where `three` tissues
@@ -12,25 +12,43 @@ use fimbria_tensors::sh::sh_count;
 pub(crate) struct Shelled {
     pub(crate) shells: Vec<Shell>,
     pub(crate) three: bool,
+    /// Whether one of them is weighted.
+    pub(crate) single: bool,
 }
 
 impl Shelled {
     pub(crate) fn new(gradients: &GradientTable, tissues: Tissues) -> Result<Self, FodError> {
         let all = gradients.shells();
         let is_b0 = |shell: &&Shell| gradients.is_b0(shell.volumes[0]);
-        let unweighted = all.iter().filter(is_b0).map(|shell| shell.volumes.len()).sum();
         let weighted: Vec<Shell> = all.iter().filter(|shell| !is_b0(shell)).cloned().collect();
         if weighted.is_empty() {
             return Err(FodError::NoShell { b0_threshold: gradients.b0_threshold });
         }
-        let can_be_three = unweighted > 0 && weighted.len() >= 2;
+        let (has_unweighted, single) = (weighted.len() < all.len(), weighted.len() == 1);
         match tissues {
-            Tissues::Three if !can_be_three => {
-                let shells = weighted.iter().map(|shell| shell.b_s_per_mm2.round()).collect();
-                Err(FodError::Shells { unweighted, shells })
+            Tissues::Three if !has_unweighted => Err(FodError::Unweighted),
+            Tissues::Three | Tissues::Auto if has_unweighted => {
+                Ok(Self { shells: all, three: true, single })
             }
-            Tissues::Three | Tissues::Auto if can_be_three => Ok(Self { shells: all, three: true }),
-            _ => Ok(Self { shells: weighted, three: false }),
+            _ => Ok(Self { shells: weighted, three: false, single }),
+        }
+    }
+
+    /// The shells as `options` ask for them: a response that is given for one weighted shell alone, as
+    /// MRtrix3's csd takes it, means fibres alone.
+    pub(crate) fn for_options(
+        gradients: &GradientTable,
+        options: &FodOptions,
+    ) -> Result<Self, FodError> {
+        let shelled = Self::new(gradients, options.tissues)?;
+        let has_all = |white: &Response| {
+            white.rows_of(&shelled.shells).is_ok_and(|rows| rows.iter().all(Option::is_some))
+        };
+        match (&options.white, options.tissues) {
+            (Some(white), Tissues::Auto) if shelled.single && !has_all(white) => {
+                Self::new(gradients, Tissues::White)
+            }
+            _ => Ok(shelled),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Fibre orientation densities from a series with known truth: responses, directions, refusals.
 
-use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
+use std::sync::Mutex;
+
+use fimbria_compute::{Backend, Progress, Silent, SimdLevel, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::ProtocolError;
 use fimbria_models::fod::{FodError, FodFit, FodOptions, Response, Tissues, fit};
@@ -215,17 +217,89 @@ fn devices_and_threads_agree() {
 }
 
 #[test]
-fn one_shell_makes_fibres_alone() {
+fn one_shell_tells_three_tissues_apart_and_their_responses_come_from_it() {
     let table = acquisition(4, &[(3000.0, 60)]);
     let found = on_cpu(&table, &FodOptions::default()).unwrap();
+    let [grey, fluid] = found.responses.isotropic.as_ref().unwrap();
+    assert!([&found.responses.white, grey, fluid].iter().all(|response| response.zonal.len() == 2));
+    let tissues = found.fitted.map("tissues").unwrap();
+    let mut sums = [[0.0f32; 4]; 3];
+    for voxel in 0..GRID.len() {
+        let kind = match kind(voxel) {
+            Kind::One(_) | Kind::Two(..) => 0,
+            Kind::Grey => 1,
+            Kind::Fluid => 2,
+        };
+        (0..3).for_each(|t| sums[kind][t] += tissues.volume(t)[voxel]);
+        sums[kind][3] += 1.0;
+    }
+    for (kind, sums) in sums.iter().enumerate() {
+        for t in 0..3 {
+            let (mean, expected) = (sums[t] / sums[3], f32::from(u8::from(t == kind)));
+            // As of several shells, with crossing fibres taken for grey matter in part.
+            assert!((mean - expected).abs() < 0.25, "tissue {t} in voxels of {kind}: {mean}");
+        }
+    }
+}
+
+#[test]
+fn without_unweighted_volumes_one_shell_makes_fibres_alone() {
+    let table = acquisition(0, &[(3000.0, 60)]);
+    let white = Response::from_text("530 -360 190 -65 16").unwrap();
+    let options = FodOptions { white: Some(white.clone()), ..FodOptions::default() };
+    let found = on_cpu(&table, &options).unwrap();
     assert!(found.responses.isotropic.is_none());
-    assert_eq!(found.responses.white.zonal.len(), 1);
     assert_eq!(found.fitted.map("tissues").unwrap().n_volumes, 1);
-    let unused = FodOptions { grey: given(&table).grey, ..FodOptions::default() };
+    let unused = FodOptions { grey: given(&multi_shell()).grey, ..options.clone() };
     let error = on_cpu(&table, &unused).unwrap_err();
     assert!(matches!(error, FodError::UnusedResponse("grey matter")), "{error}");
     let three = FodOptions { tissues: Tissues::Three, ..FodOptions::default() };
-    assert!(matches!(on_cpu(&table, &three).unwrap_err(), FodError::Shells { .. }));
+    assert!(matches!(on_cpu(&table, &three).unwrap_err(), FodError::Unweighted));
+}
+
+#[test]
+fn a_response_of_the_weighted_shell_alone_makes_fibres_alone() {
+    let table = acquisition(4, &[(3000.0, 60)]);
+    let with = |text: &str, tissues| {
+        let white = Some(Response::from_text(text).unwrap());
+        on_cpu(&table, &FodOptions { white, tissues, ..FodOptions::default() })
+    };
+    for text in ["530 -360 190 -65 16", "# Shells: 3000\n530 -360 190 -65 16"] {
+        let found = with(text, Tissues::Auto).unwrap();
+        assert_eq!(found.fitted.map("tissues").unwrap().n_volumes, 1);
+        let error = with(text, Tissues::Three).unwrap_err();
+        assert!(matches!(error, FodError::Response { .. }), "{error}");
+    }
+}
+
+/// Keeps what it is warned of.
+#[derive(Default)]
+struct Warned(Mutex<String>);
+
+impl Progress for Warned {
+    fn start(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn warn(&self, message: &str) {
+        self.0.lock().unwrap().push_str(message);
+    }
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn one_shell_of_low_b_is_warned_of() {
+    let workers = Workers::new(2).unwrap();
+    let warning = |b: f64, tissues| {
+        let (table, warned) = (acquisition(4, &[(b, 60)]), Warned::default());
+        let options = FodOptions { tissues, ..FodOptions::default() };
+        let (series, on) = (series(&table), Backend::cpu(&workers));
+        fit(&series, &Mask::full(GRID), &table, &options, &on, &warned).unwrap();
+        warned.0.into_inner().unwrap()
+    };
+    assert!(warning(1000.0, Tissues::Auto).contains("one shell at b = 1000 s/mm²"));
+    assert_eq!(warning(1000.0, Tissues::White), "");
+    assert_eq!(warning(3000.0, Tissues::Auto), "");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Choice for HotMethod {
 
 impl Choice for Tissues {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Auto, "auto", "three where the data have two shells and unweighted volumes"),
+        (Self::Auto, "auto", "three where the data have unweighted volumes"),
         (Self::White, "white", "fibres only, on the weighted volumes"),
         (Self::Three, "three", "fibres, grey matter and fluid"),
     ];

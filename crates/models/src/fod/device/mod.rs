@@ -27,7 +27,8 @@ const LITTLE: f32 = 1e-4;
 /// The tables of a deconvolution as a kernel reads them: neighbouring items read neighbours.
 pub(crate) struct OnDevice<'a> {
     deconvolution: &'a Deconvolution,
-    /// H⁻¹Aᵀ, `[volume that enters][unknown]`: samples to the unconstrained minimum.
+    /// H⁻¹Aᵀ, `[volume that enters][unknown]`: samples to the unconstrained minimum; one row more is the
+    /// minimum without signal.
     minima: Vec<f64>,
     /// C, `[unknown][constraint]`.
     constraints: Vec<f64>,
@@ -86,6 +87,8 @@ impl<'a> OnDevice<'a> {
         for (step, scale) in steps.iter_mut().zip(&scales) {
             step.iter_mut().for_each(|s| *s *= scale);
         }
+        let mut price = vec![0.0; n];
+        price[0] = -deconvolution.price;
         let gram = |i: usize| steps.iter().map(move |step| (i, step));
         let product = |(i, step): (usize, &Vec<f64>)| scales[i] * dot(rows[i], step);
         Self {
@@ -93,6 +96,7 @@ impl<'a> OnDevice<'a> {
             minima: convolution
                 .matrix
                 .chunks_exact(n)
+                .chain([&price[..]])
                 .flat_map(|row| programme.minimum(row))
                 .collect(),
             constraints: transposed(&rows.concat(), n),

@@ -9,7 +9,8 @@
 //! * Grey matter and fluid, a variant of Dhollander et al. (ISMRM workshop on breaking the barriers
 //!   of diffusion MRI (2016), p. 5): voxels of FA below 0.2 are told apart by their signal decay
 //!   (mean over the shells of the logarithm of unweighted over weighted mean signal), split where
-//!   the variance between the two groups is largest (Otsu). Fluid is the tenth of the faster
+//!   the variance between the two groups is largest (Otsu); of one shell each side of their median is
+//!   split so, as published, since fibres that cross are a third group. Fluid is the tenth of the faster
 //!   group that decays fastest. Grey matter is found among the tenth of the slower group with the
 //!   least FA, which excludes fibres that cross: the half of them nearest to their median decay.
 //!
@@ -45,7 +46,7 @@ pub fn estimate(
     progress: &dyn Progress,
 ) -> Result<Responses, FodError> {
     options.check()?;
-    let shelled = Shelled::new(gradients, options.tissues)?;
+    let shelled = Shelled::for_options(gradients, options)?;
     if !shelled.three {
         for (given, tissue) in [(&options.grey, "grey matter"), (&options.fluid, "fluid")] {
             if given.is_some() {

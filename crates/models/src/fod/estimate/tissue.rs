@@ -33,9 +33,11 @@ pub(super) fn estimate(
     let isotropic: Vec<(f64, &SurveyedVoxel)> =
         survey.voxels.iter().filter(|v| v.fa < MOST_FA).map(|v| (decay(v), v)).collect();
     let decays: Vec<f64> = isotropic.iter().map(|(decay, _)| *decay).collect();
-    let threshold = otsu(&decays);
-    let (fast, slow): (Vec<_>, Vec<_>) =
-        isotropic.into_iter().partition(|(decay, _)| *decay > threshold);
+    let [slowest, threshold] = thresholds(decays, survey.b_s_per_mm2.len() == 2);
+    let (fast, slow): (Vec<_>, Vec<_>) = isotropic
+        .into_iter()
+        .filter(|(decay, _)| *decay > slowest)
+        .partition(|(decay, _)| *decay > threshold);
     if fast.len() < FEWEST {
         return Err(too_few("fluid", fast.len()));
     }
@@ -52,6 +54,17 @@ pub(super) fn estimate(
         counted(fluid.len(), "voxel")
     ));
     Ok([response(survey, &grey), response(survey, &fluid)])
+}
+
+/// The decays between which grey matter lies; of one shell there are three groups, since fibres that cross
+/// decay about as much more slowly as fluid decays faster, with the median in grey matter.
+fn thresholds(decays: Vec<f64>, single: bool) -> [f64; 2] {
+    if !single {
+        return [f64::NEG_INFINITY, otsu(&decays)];
+    }
+    let median = quantile(decays.clone(), 0.5);
+    let (fast, slow): (Vec<f64>, Vec<f64>) = decays.into_iter().partition(|d| *d > median);
+    [otsu(&slow), otsu(&fast)]
 }
 
 /// Mean over the weighted shells of ln (unweighted mean / mean).

@@ -203,13 +203,17 @@ Order and frame:
 
 Method:
   Least squares over all shells with a density that is not negative in 300 directions, solved
-  exactly. With unweighted volumes and two shells or more, grey matter and fluid are fitted too and
-  all volumes are used; else fibres alone on the weighted volumes. Responses are estimated from the
-  data unless given: single fibres by repeated choice of the voxels most alike to one, grey matter
-  and fluid among voxels of low FA by their signal decay. Where the signal leaves nothing for
-  fibres, as in fluid, the density is exactly zero and the status 1. Fewer directions than an order
-  has coefficients are allowed down to those of half the order, the constraint supplying the rest
-  (super-resolution).",
+  exactly. With unweighted volumes grey matter and fluid are fitted too and all volumes are used;
+  else fibres alone on the weighted volumes. On one shell many mixtures of the three have the same
+  signal: of these the one with the least fibres is taken, chosen by a small price on their amount
+  (0.03 of a single fibre). Grey matter of one shell rests on its response and on anisotropy: fibres
+  that cross or fan out are taken for it in part, the more the lower b is (below 1500 a warning says
+  so). A given response of the weighted shell alone makes a fit of fibres alone. Responses are
+  estimated from the data unless given: single fibres by repeated choice of the voxels most alike to
+  one, grey matter and fluid among voxels of low FA by their signal decay. Where the signal leaves
+  nothing for fibres, as in fluid, the density is exactly zero and the status 1. Fewer directions
+  than an order has coefficients are allowed down to those of half the order, the constraint
+  supplying the rest (super-resolution).",
     references: &[
         (
             "Tournier JD et al. NeuroImage 23, 1176 (2004); 35, 1459 (2007)",
@@ -218,6 +222,7 @@ Method:
         ("Jeurissen B et al. NeuroImage 103, 411 (2014)", "several shells and tissues"),
         ("Tournier JD et al. NMR Biomed 26, 1775 (2013)", "the response of single fibres"),
         ("Dhollander T et al. ISMRM workshop, Lisbon (2016)", "responses of the other tissues"),
+        ("Dhollander T, Connelly A. ISMRM 24, 3010 (2016)", "three tissues of one shell"),
     ],
     examples: &[
         "fimbria fit fod dwi.nii.gz -o fod",
