@@ -11,7 +11,7 @@ use fimbria_models::normalise::{self, MOST_ORDER, Normalised};
 use serde::Serialize;
 use serde_json::json;
 
-pub use self::files::NormaliseFiles;
+pub use self::files::{NormaliseFiles, TissuesError};
 pub(in crate::stages) use self::in_run::NormaliseInRun;
 pub(in crate::stages) use self::method::METHOD;
 use super::fod_field::Gain;
