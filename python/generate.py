@@ -778,6 +778,8 @@ PROGRAMS = {
     "compare": ("compare", "output"),
     "mask": ("make_mask", "output"),
     "correct": ("correct", "output"),
+    "normalise": ("normalise", "output"),
+    "fixel": ("fixel", "output"),
     "regions": ("regions", "output"),
     "tract edit": ("tract_edit", "output"),
     "tract bundles": ("tract_bundles", "output"),
@@ -853,6 +855,23 @@ PROGRAM_EXAMPLES = {
             '(made.path / "confounds.tsv").read_text().split()[:2]',
         ],
         "['trans_x', 'trans_y']",
+    ),
+    "normalise": (
+        [
+            *IN_A_FOLDER,
+            'made = phantom_crossing(out / "in", size="8,8,6", shells="1000:16,3000:30")',
+            'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])',
+            'normalise(out / "run/fod", out / "out", mask=out / "in/mask.nii.gz").maps["gain"].shape',
+        ],
+        "(8, 8, 6)",
+    ),
+    "fixel": (
+        [
+            *OF_A_PHANTOM,
+            'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])',
+            'fixel(out / "run/fod/fod.nii.gz", out / "out", mask=out / "in/mask.nii.gz").path.name',
+        ],
+        "'out'",
     ),
     "regions": (
         [

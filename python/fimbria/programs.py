@@ -16,7 +16,9 @@ __all__ = [
     "convert",
     "correct",
     "demo",
+    "fixel",
     "make_mask",
+    "normalise",
     "phantom_crossing",
     "phantom_gre",
     "phantom_head",
@@ -1121,6 +1123,198 @@ def correct(
         Said("--memory", memory),
     ]
     return made("correct", output, options, progress)
+
+
+def normalise(
+    densities: str | PathLike[str],
+    tissues: str | PathLike[str] | Sequence[str | PathLike[str]] | None,
+    output: str | PathLike[str],
+    *,
+    mask: str | PathLike[str],
+    order: int | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    layout: Literal["fimbria", "fsl", "mrtrix", "bids"] | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Make densities comparable between subjects: intensities normalised by all tissues together.
+
+    Parameters
+    ----------
+    densities : path
+        Folder of `fit fod`, or spherical harmonics of the densities of white matter
+    tissues : path
+        With harmonics, the other tissues: an image of l = 0 for each as dwi2fod writes them, or
+        the tissues of `fit fod`
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    mask : path
+        The brain: a 3-D image on the same grid, inside where above zero. Fluid around it may be
+        in it, skull and air may not
+    order : integer
+        Order of the polynomial in the logarithm of the gain; with 0 the gain is one number [0
+        to 3] [default: 3]
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the maps [default: nii.gz, or mif with layout mrtrix]
+    layout : {fimbria, fsl, mrtrix, bids}
+        Whose names, orders and frames to write [default: fimbria]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Raffelt D et al. Proc. ISMRM 26, 3541 (2017)         a field that tissues fill evenly
+    Dhollander T et al. Proc. ISMRM 29, 2472 (2021)      in the logarithm, balanced, without
+    outliers
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,6", shells="1000:16,3000:30")
+    >>> done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])
+    >>> normalise(out / "run/fod", out / "out", mask=out / "in/mask.nii.gz").maps["gain"].shape
+    (8, 8, 6)
+    """
+    options = [
+        Said("", densities),
+        Said("", tissues),
+        Said("--mask", mask),
+        Said("--order", order),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--layout", layout),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("normalise", output, options, progress)
+
+
+def fixel(
+    image: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
+    order: int | None = None,
+    frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    mask: str | PathLike[str] | None = None,
+    tractogram: str | PathLike[str] | None = None,
+    angle: float | None = None,
+    least_peak: float | None = None,
+    direction: Literal["mean", "peak"] | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Take densities apart into fibre populations (fixels), and count streamlines along them.
+
+    Parameters
+    ----------
+    image : path
+        Densities in spherical harmonics of order 4, 6 or 8, or a folder of fixels with
+        tractogram
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    sh_basis : {mrtrix, dipy, dipy-legacy}
+        The coefficients are spherical harmonics of this basis [default: what the image says of
+        itself; unique entries where it says nothing]
+    order : integer
+        Order of the tensors, or highest degree of the harmonics [from 0 on] [default: what the
+        number of volumes says]
+    frame : {fsl, voxel, scanner}
+        Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]
+    mask : path
+        Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]
+    tractogram : path
+        Count these streamlines along the fixels: .tck, .trk, .trx or a TRX folder [default:
+        none are counted]
+    angle : number
+        A streamline runs along the nearest fixel of a voxel, where it is not farther from it
+        than this [0 to 90, degrees] [default: 45]
+    least_peak : number
+        Lobes whose maximum is not above this are noise, in units of the densities [0 to
+        1000000000000000000000000000000] [default: 0.10000000149011612]
+    direction : {mean, peak}
+        The direction of a fixel [default: mean]
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the images [default: mif]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Smith RE et al. NeuroImage 67, 298 (2013)         lobes of densities
+    Raffelt D et al. NeuroImage 59, 3976 (2012)       apparent fibre density
+    Raffelt DA et al. NeuroImage 144, 58 (2017)       statistics of fixels
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])
+    >>> fixel(out / "run/fod/fod.nii.gz", out / "out", mask=out / "in/mask.nii.gz").path.name
+    'out'
+    """
+    options = [
+        Said("", image),
+        Said("--sh-basis", sh_basis),
+        Said("--order", order),
+        Said("--frame", frame),
+        Said("--mask", mask),
+        Said("--tractogram", tractogram),
+        Said("--angle", angle),
+        Said("--least-peak", least_peak),
+        Said("--direction", direction),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--scratch", scratch),
+        Said("--memory", memory),
+    ]
+    return made("fixel", output, options, progress)
 
 
 def regions(

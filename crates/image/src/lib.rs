@@ -18,6 +18,7 @@
 //!   [`SignalSource`] that may be larger than memory;
 //! * an [`ImageHeader`] is what a file says of itself;
 //! * [`bedpostx`] folders hold samples of fibre directions;
+//! * [`fixels`] folders hold fibre populations;
 //! * [`gifti`] files hold surfaces.
 //!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
@@ -33,6 +34,7 @@ mod eigen;
 mod encode;
 mod entry_order;
 mod error;
+pub mod fixels;
 mod format;
 pub mod frames;
 mod gather;

@@ -18,6 +18,7 @@
 //! * [`mapmri`]: the propagator as a series of Hermite functions;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
+//! * [`normalise`]: intensities of several tissues, comparable over one head and between heads;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask.
 //!
 //! Each model comes three times, in modules of the same names: `oracle`, plain `f64` code that
@@ -46,6 +47,7 @@ pub mod msdki;
 pub mod nlls;
 pub mod noddi;
 pub mod noise;
+pub mod normalise;
 mod otsu;
 mod precision;
 mod protocol;

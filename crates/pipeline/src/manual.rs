@@ -13,6 +13,8 @@ pub enum Page {
     Correct,
     /// Orientation densities and maxima.
     Densities,
+    /// Fibre populations.
+    Fixels,
     /// What is needed for a device.
     Install,
     /// Kurtosis.
@@ -37,11 +39,12 @@ pub enum Page {
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Bids,
         Self::Connectomes,
         Self::Correct,
         Self::Densities,
+        Self::Fixels,
         Self::Install,
         Self::Kurtosis,
         Self::Quality,
@@ -61,6 +64,7 @@ impl Page {
             Self::Connectomes => "connectomes",
             Self::Correct => "correct",
             Self::Densities => "densities",
+            Self::Fixels => "fixels",
             Self::Install => "install",
             Self::Kurtosis => "kurtosis",
             Self::Quality => "quality",

@@ -116,9 +116,10 @@ impl MapStyle {
             MapLayout::Fsl => format!("{stage}_{}", map.name),
             MapLayout::Mrtrix => mrtrix_name(&map.name),
             MapLayout::Bids => {
-                let (name, desc) = match map.name.strip_suffix("_modulated") {
-                    Some(name) => (name, "desc-modulated_"),
-                    None => (&*map.name, ""),
+                let (name, desc) = match map.name.rsplit_once('_') {
+                    Some((name, "modulated")) => (name, "desc-modulated_"),
+                    Some((name, "normalised")) => (name, "desc-normalised_"),
+                    _ => (&*map.name, ""),
                 };
                 let param = bids_param(name);
                 format!("{entities}model-{model}_param-{param}_{desc}dwimap")

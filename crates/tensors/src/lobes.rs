@@ -5,12 +5,17 @@
 //! as in Smith et al. 2013, NeuroImage 67:298). The integral of a lobe is what the voxel holds of
 //! those fibres: its fixel.
 
+use fimbria_compute::dense::vec3::{add, dot, scale, unit};
 use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::SignalSource;
 use rayon::prelude::*;
 
+use crate::layout::Layout;
+use crate::newton::newton;
 use crate::peaks::Directions;
-use crate::sh::{ShBasis, evaluate, sh_count};
+use crate::problem::{Form, Local, Problem};
+use crate::sh::{ShBasis, ShError, ShToForm, evaluate, sh_count};
+use crate::tables::Chain;
 
 /// No lobe.
 const NONE: u8 = u8::MAX;
@@ -63,27 +68,13 @@ impl Lobes {
         workers: &Workers,
         progress: &dyn Progress,
     ) -> Result<Self, Interrupted> {
-        assert_eq!(field.n_volumes(), sh_count(lmax), "coefficients");
         let sphere = Sphere::new(basis, lmax, options);
-        progress.start("finding lobes", voxels.len() as u64);
-        let tile = |tile: &[u32]| {
-            // A round takes a second where directions are many.
-            let found = (!progress.is_cancelled()).then(|| sphere.tile(field, tile));
-            progress.advance(tile.len() as u64);
-            found.into_iter().flatten()
-        };
         let (mut first, mut integrals, mut of_direction) = (vec![0], Vec::new(), Vec::new());
-        // A round at a time, so that Ctrl-C is noticed and little is held twice.
-        for round in voxels.chunks(256 * TILE) {
-            let found: Vec<_> =
-                workers.install(|| round.par_chunks(TILE).flat_map_iter(tile).collect());
-            progress.check()?;
-            for voxel in found {
-                integrals.extend(voxel.integrals);
-                of_direction.extend(voxel.of_direction);
-                first.push(integrals.len() as u32);
-            }
-        }
+        sphere.each_voxel(field, voxels, workers, progress, |voxel| {
+            integrals.extend(voxel.lobes.iter().map(|lobe| lobe.integral as f32));
+            of_direction.extend(voxel.of_direction);
+            first.push(integrals.len() as u32);
+        })?;
         let nearest = workers.install(|| Nearest::new(&sphere.directions.unit));
         Ok(Self { directions: options.directions, nearest, first, integrals, of_direction })
     }
@@ -116,6 +107,151 @@ impl Lobes {
     }
 }
 
+/// The lobes of many voxels, each in a few numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fixels {
+    /// Of voxel k of those that were asked for, fixels are `first[k] .. first[k + 1]`, in the order of their maxima.
+    pub first: Vec<u32>,
+    /// The integral of each lobe, both of its ends, over the sphere, in units of the density.
+    pub integrals: Vec<f32>,
+    /// The density in its maximum.
+    pub peaks: Vec<f32>,
+    /// Unit direction of the maximum, in the axes of the coefficients.
+    pub peak_dirs: Vec<[f32; 3]>,
+    /// Unit mean direction of the lobe, each direction counted by its density.
+    pub mean_dirs: Vec<[f32; 3]>,
+}
+
+impl Fixels {
+    /// Those of harmonics, as [`Lobes::find`] takes them; maxima are found to rounding.
+    ///
+    /// # Errors
+    /// [`FixelsError`].
+    ///
+    /// # Panics
+    /// Where the field has another number of volumes than `lmax` has coefficients.
+    pub fn find(
+        field: &(dyn SignalSource + Send + Sync),
+        voxels: &[u32],
+        (basis, lmax): (ShBasis, usize),
+        options: LobeOptions,
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Self, FixelsError> {
+        let summits = Some(Summits::new(basis, lmax)?);
+        let sphere = Sphere { summits, ..Sphere::new(basis, lmax, options) };
+        let mut found = Self { first: vec![0], ..Self::default() };
+        sphere.each_voxel(field, voxels, workers, progress, |voxel| {
+            for Lobe { integral, peak, peak_dir, mean } in voxel.lobes {
+                found.integrals.push(integral as f32);
+                found.peaks.push(peak as f32);
+                found.peak_dirs.push(peak_dir.map(|x| x as f32));
+                found.mean_dirs.push(unit(mean).unwrap_or(peak_dir).map(|x| x as f32));
+            }
+            found.first.push(found.integrals.len() as u32);
+        })?;
+        Ok(found)
+    }
+}
+
+/// Why there are no fixels.
+#[derive(Debug, thiserror::Error)]
+pub enum FixelsError {
+    /// Harmonics of this degree have no form whose maxima could be found.
+    #[error(transparent)]
+    Degree(#[from] ShError),
+    /// The user stopped it.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// Takes maxima among directions to those of the density.
+struct Summits {
+    form: ShToForm,
+    chain: Chain,
+}
+
+impl Summits {
+    fn new(basis: ShBasis, lmax: usize) -> Result<Self, ShError> {
+        let form = ShToForm::new(basis, lmax)?;
+        Ok(Self {
+            form,
+            chain: Chain::new(Layout::new(lmax, 3).expect("a form of three dimensions")),
+        })
+    }
+
+    /// Takes the maxima of a voxel to those of the density, and lobes that rise to the same one together: on a
+    /// ridge a direction may be larger than all its neighbours where the density still rises.
+    fn sharpen(&self, coefficients: &[f64], found: Vec<Lobe>, least_peak: f64) -> Vec<Lobe> {
+        /// Cosine of 1°: maxima are found far more precisely, and lie farther apart.
+        const SAME: f64 = 0.99985;
+        let entries = self.form.to_form(coefficients);
+        let problem = Problem { a: Form::new(&self.chain, &entries), b: None };
+        let mut local = Local::default();
+        let mut lobes: Vec<Lobe> = Vec::new();
+        for mut lobe in found {
+            if let Some(dir) = summit(problem, lobe.peak_dir, &mut local) {
+                (lobe.peak, lobe.peak_dir) = (local.lambda, dir);
+            }
+            let same = |other: &&mut Lobe| dot(other.peak_dir, lobe.peak_dir).abs() > SAME;
+            match lobes.iter_mut().find(same) {
+                Some(other) => {
+                    other.integral += lobe.integral;
+                    let end = 1.0_f64.copysign(dot(other.mean, lobe.mean));
+                    other.mean = add(other.mean, scale(lobe.mean, end));
+                }
+                None => lobes.push(lobe),
+            }
+        }
+        lobes.retain(|lobe| lobe.peak > least_peak);
+        lobes.sort_by(|a, b| b.peak.total_cmp(&a.peak));
+        lobes
+    }
+}
+
+/// The maximum that the form rises to from the unit vector `start`, to rounding; `local` then belongs to it.
+fn summit(problem: Problem<'_>, start: [f64; 3], local: &mut Local) -> Option<[f64; 3]> {
+    /// Far more than it takes: steps end where Newton's method finds the maximum.
+    const STEPS: usize = 100;
+    /// Newton's method from nearer than this (cosine of 10°) finds the maximum of the same lobe.
+    const NEAR: f64 = 0.985;
+    problem.evaluate(&start, local);
+    let (mut at, mut value, tolerance) = (start, local.lambda, 1e-9 * local.lambda.abs());
+    let mut step = 1.0 / (problem.a.order() as f64 * value.abs()).max(f64::MIN_POSITIVE);
+    for _ in 0..STEPS {
+        let mut dir = at;
+        if newton(problem, &mut dir, tolerance, local)
+            && local.lambda >= value
+            && dot(dir, at) > NEAR
+            && is_maximum(&local.projected_hessian(&dir))
+        {
+            return Some(dir);
+        }
+        problem.evaluate(&at, local);
+        let uphill = [0, 1, 2].map(|axis| local.residual[axis]);
+        loop {
+            let next = unit(add(at, scale(uphill, step)))?;
+            problem.evaluate(&next, local);
+            if local.lambda > value {
+                (at, value) = (next, local.lambda);
+                step *= 2.0;
+                break;
+            }
+            step /= 2.0;
+            if step * uphill.iter().map(|x| x.abs()).fold(0.0, f64::max) < 1e-12 {
+                return None;
+            }
+        }
+    }
+    None
+}
+
+/// Whether a symmetric 2 by 2 matrix is negative definite.
+fn is_maximum(hessian: &[f64]) -> bool {
+    let [a, b, _, d] = *hessian else { return false };
+    a < 0.0 && a * d - b * b > 0.0
+}
+
 /// The directions, and the basis functions in each.
 struct Sphere {
     directions: Directions,
@@ -123,12 +259,24 @@ struct Sphere {
     basis: Vec<f32>,
     coefficients: usize,
     options: LobeOptions,
+    /// Where maxima are wanted between the directions.
+    summits: Option<Summits>,
 }
 
 /// The lobes of one voxel.
 struct VoxelLobes {
-    integrals: Vec<f32>,
+    lobes: Vec<Lobe>,
     of_direction: Vec<u8>,
+}
+
+/// A lobe.
+struct Lobe {
+    integral: f64,
+    /// Its largest value, and where.
+    peak: f64,
+    peak_dir: [f64; 3],
+    /// Sum of its directions, of the end that the maximum is at, times their values.
+    mean: [f64; 3],
 }
 
 impl Sphere {
@@ -136,7 +284,34 @@ impl Sphere {
         let directions = Directions::new(options.directions);
         let rows = directions.unit.iter().flat_map(|&dir| evaluate(basis, lmax, dir));
         let basis = rows.map(|value| value as f32).collect();
-        Self { directions, basis, coefficients: sh_count(lmax), options }
+        Self { directions, basis, coefficients: sh_count(lmax), options, summits: None }
+    }
+
+    /// Hands the lobes of each voxel on, in order.
+    fn each_voxel(
+        &self,
+        field: &(dyn SignalSource + Send + Sync),
+        voxels: &[u32],
+        workers: &Workers,
+        progress: &dyn Progress,
+        mut hand_on: impl FnMut(VoxelLobes),
+    ) -> Result<(), Interrupted> {
+        assert_eq!(field.n_volumes(), self.coefficients, "coefficients");
+        progress.start("finding lobes", voxels.len() as u64);
+        let tile = |tile: &[u32]| {
+            // A round takes a second where directions are many.
+            let found = (!progress.is_cancelled()).then(|| self.tile(field, tile));
+            progress.advance(tile.len() as u64);
+            found.into_iter().flatten()
+        };
+        // A round at a time, so that Ctrl-C is noticed and little is held twice.
+        for round in voxels.chunks(256 * TILE) {
+            let found: Vec<_> =
+                workers.install(|| round.par_chunks(TILE).flat_map_iter(tile).collect());
+            progress.check()?;
+            found.into_iter().for_each(&mut hand_on);
+        }
+        Ok(())
     }
 
     fn tile(
@@ -156,8 +331,17 @@ impl Sphere {
             }
         }
         let of_voxel = |l| values.iter().skip(l).step_by(TILE).copied().collect::<Vec<_>>();
-        let found: Vec<_> = (0..voxels.len()).map(|l| self.lobes(&of_voxel(l))).collect();
-        found.into_iter()
+        let lobes = |l: usize| {
+            let mut found = self.lobes(&of_voxel(l));
+            if let Some(summits) = &self.summits {
+                let of_voxel = coefficients.iter().skip(l).step_by(TILE);
+                let of_voxel: Vec<f64> = of_voxel.map(|c| f64::from(*c)).collect();
+                let least_peak = f64::from(self.options.least_peak);
+                found.lobes = summits.sharpen(&of_voxel, found.lobes, least_peak);
+            }
+            found
+        };
+        (0..voxels.len()).map(lobes).collect::<Vec<_>>().into_iter()
     }
 
     /// The lobes of a density with these values in the directions.
@@ -168,7 +352,10 @@ impl Sphere {
         order.sort_unstable_by(|&a, &b| {
             values[b as usize].total_cmp(&values[a as usize]).then(a.cmp(&b))
         });
-        let (mut integrals, mut axes) = (Vec::<f64>::new(), Vec::<[f64; 3]>::new());
+        // Between directions the density may be higher.
+        let share = if self.summits.is_some() { 0.9 } else { 1.0 };
+        let least_peak = share * self.options.least_peak;
+        let mut lobes: Vec<Lobe> = Vec::new();
         for d in order.into_iter().map(|d| d as usize) {
             let near = self.directions.neighbours[d].iter().map(|&m| m as usize);
             // Neighbours that are not larger have no lobe yet.
@@ -176,28 +363,29 @@ impl Sphere {
             let above = larger.max_by(|&a, &b| values[a].total_cmp(&values[b]).then(b.cmp(&a)));
             let lobe = match above {
                 Some(m) => of_direction[m],
-                None if values[d] > self.options.least_peak
-                    && integrals.len() < usize::from(NONE) =>
-                {
-                    integrals.push(0.0);
-                    axes.push(self.directions.unit[d]);
-                    (integrals.len() - 1) as u8
+                None if values[d] > least_peak && lobes.len() < usize::from(NONE) => {
+                    let peak_dir = self.directions.unit[d];
+                    let peak = f64::from(values[d]);
+                    lobes.push(Lobe { integral: 0.0, peak, peak_dir, mean: [0.0; 3] });
+                    (lobes.len() - 1) as u8
                 }
                 None => continue,
             };
             of_direction[d] = lobe;
-            integrals[usize::from(lobe)] += f64::from(values[d]);
+            let (lobe, dir) = (&mut lobes[usize::from(lobe)], self.directions.unit[d]);
+            lobe.integral += f64::from(values[d]);
+            let end = f64::from(values[d]).copysign(dot(dir, lobe.peak_dir));
+            lobe.mean = add(lobe.mean, scale(dir, end));
         }
-        let dot = |a: [f64; 3], b: [f64; 3]| (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]).abs();
         for (d, lobe) in of_direction.iter_mut().enumerate().filter(|(_, lobe)| **lobe == NONE) {
             let dir = self.directions.unit[d];
-            let nearest =
-                (0..axes.len()).max_by(|&a, &b| dot(axes[a], dir).total_cmp(&dot(axes[b], dir)));
+            let near = |lobe: usize| dot(lobes[lobe].peak_dir, dir).abs();
+            let nearest = (0..lobes.len()).max_by(|&a, &b| near(a).total_cmp(&near(b)));
             *lobe = nearest.map_or(NONE, |nearest| nearest as u8);
         }
         let each = 2.0 * std::f64::consts::TAU / n as f64;
-        let integrals = integrals.iter().map(|sum| (sum * each) as f32).collect();
-        VoxelLobes { integrals, of_direction }
+        lobes.iter_mut().for_each(|lobe| lobe.integral *= each);
+        VoxelLobes { lobes, of_direction }
     }
 }
 
@@ -246,8 +434,10 @@ mod tests {
     const Y: [f64; 3] = [0.0, 1.0, 0.0];
     const Z: [f64; 3] = [0.0, 0.0, 1.0];
 
-    /// Lobes of voxels whose density is a sum of deltas, as far as harmonics of degree 8 go.
-    fn lobes_of(voxels: &[&[(f64, [f64; 3])]]) -> Lobes {
+    const WHAT: (ShBasis, usize) = (ShBasis::Mrtrix, 8);
+
+    /// Voxels whose density is a sum of deltas, as far as harmonics of degree 8 go.
+    fn deltas(voxels: &[&[(f64, [f64; 3])]]) -> (Image, Vec<u32>) {
         let grid = Grid { dims: [voxels.len(), 1, 1], ras_from_vox: Affine::IDENTITY };
         let mut image = Image::zeros(grid, sh_count(8));
         for (k, deltas) in voxels.iter().enumerate() {
@@ -258,12 +448,74 @@ mod tests {
                 }
             }
         }
+        (image, (0..voxels.len() as u32).collect())
+    }
+
+    /// Above the rings that cutting a delta at degree 8 leaves around it.
+    fn options() -> LobeOptions {
+        LobeOptions { least_peak: 0.8, ..LobeOptions::default() }
+    }
+
+    fn lobes_of(voxels: &[&[(f64, [f64; 3])]]) -> Lobes {
+        let (image, all) = deltas(voxels);
         let workers = Workers::new(1).unwrap();
-        let all: Vec<_> = (0..voxels.len() as u32).collect();
-        let what = (ShBasis::Mrtrix, 8);
-        // Above the rings that cutting a delta at degree 8 leaves around it.
-        let options = LobeOptions { least_peak: 0.8, ..LobeOptions::default() };
-        Lobes::find(&image, &all, what, options, &workers, &Silent).unwrap()
+        Lobes::find(&image, &all, WHAT, options(), &workers, &Silent).unwrap()
+    }
+
+    fn fixels_of(voxels: &[&[(f64, [f64; 3])]], threads: usize) -> Fixels {
+        let (image, all) = deltas(voxels);
+        let workers = Workers::new(threads).unwrap();
+        Fixels::find(&image, &all, WHAT, options(), &workers, &Silent).unwrap()
+    }
+
+    #[test]
+    fn a_fixel_has_the_integral_of_its_lobe_and_its_maximum() {
+        let dir = unit([0.3, -0.5, 0.7]).unwrap();
+        let voxels: &[&[_]] = &[&[(1.3, dir)], &[], &[(0.7, X), (0.5, Y)]];
+        let (found, lobes) = (fixels_of(voxels, 1), lobes_of(voxels));
+        assert_eq!(found.first, [0, 1, 1, 3]);
+        assert_eq!(found.integrals, lobes.integrals());
+        // A delta cut at degree L is the sum of (2 l + 1) / 4 pi over even l up to L: 45 / 4 pi for L = 8.
+        let summit = 1.3 * 45.0 / (2.0 * std::f64::consts::TAU);
+        assert!((f64::from(found.peaks[0]) / summit - 1.0).abs() < 1e-6, "{:?}", found.peaks);
+        // To the rounding of single precision; the mean of a round lobe, to that of directions 5° apart.
+        for (found, least) in [(found.peak_dirs[0], 1e-6), (found.mean_dirs[0], 0.01)] {
+            let off = dot(found.map(f64::from), dir).abs().min(1.0).acos();
+            assert!(off < least + 4e-4, "{off}");
+        }
+    }
+
+    #[test]
+    fn a_ridge_between_directions_is_no_lobe_of_its_own() {
+        // Two fibres so near that their density has one maximum, on a ridge that no direction lies on.
+        let off = |degrees: f64| {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            unit([cos, sin * 0.8, sin * 0.6]).unwrap()
+        };
+        let voxels: Vec<Vec<(f64, [f64; 3])>> = (0..40)
+            .map(|k| vec![(0.5, off(2.2 * k as f64)), (0.5, off(2.2 * k as f64 + 24.0))])
+            .collect();
+        let voxels: Vec<&[_]> = voxels.iter().map(|voxel| &voxel[..]).collect();
+        assert!(lobes_of(&voxels).len() > voxels.len(), "directions alone tell");
+        let found = fixels_of(&voxels, 1);
+        for (k, ends) in found.first.windows(2).enumerate() {
+            assert_eq!(
+                ends[1] - ends[0],
+                1,
+                "{k}: {:?}",
+                &found.peak_dirs[ends[0] as usize..ends[1] as usize]
+            );
+            let middle =
+                dot(found.peak_dirs[ends[0] as usize].map(f64::from), off(2.2 * k as f64 + 12.0));
+            assert!(middle.abs() > 0.99999, "{k}: {middle}");
+        }
+    }
+
+    #[test]
+    fn fixels_have_the_same_bits_on_any_number_of_threads() {
+        let voxel: &[_] = &[(0.7, X), (0.5, [0.0, 0.6, 0.8])];
+        let voxels = vec![voxel; 300];
+        assert_eq!(fixels_of(&voxels, 1), fixels_of(&voxels, 3));
     }
 
     #[test]

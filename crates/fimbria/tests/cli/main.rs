@@ -18,6 +18,7 @@ mod fit_curves;
 mod fit_dki;
 mod fit_dti;
 mod fit_expr;
+mod fixel;
 mod fluid;
 mod follow;
 mod help;
@@ -34,6 +35,7 @@ mod methods_text;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(target_os = "linux")]
+mod normalise;
 mod null_gpu;
 mod options;
 mod outputs;

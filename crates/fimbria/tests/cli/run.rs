@@ -342,7 +342,7 @@ fn one_word_says_what_a_run_does() {
     assert!(stages("all").contains(&"connectome".to_owned()), "{:?}", stages("all"));
     // As the commands weigh and count them.
     folder.done(
-        "sift2 all/track/tracks.trx all/fod/fod.nii.gz --mask all/fod/status.nii.gz -o sift2",
+        "sift2 all/track/tracks.trx all/normalise/fod_normalised.nii.gz --mask all/fod/status.nii.gz -o sift2",
     );
     let weights = |at: &str| fs::read_to_string(folder.join(&format!("{at}/weights.txt"))).unwrap();
     assert_eq!(weights("all/sift2"), weights("sift2"));

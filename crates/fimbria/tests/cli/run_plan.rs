@@ -44,7 +44,7 @@ fn what_a_preset_asks_for_and_a_series_does_not_carry_is_said() {
     let labels = "--set connectome.labels=p/mask.nii.gz";
     let said = folder.done(&format!("{RUN} --set run.preset=connectome {labels}")).stderr;
     for sentence in [
-        "fod, peaks, track, sift2, connectome are left out: densities take 15 directions on one \
+        "fod, normalise, peaks, track, sift2, connectome are left out: densities take 15 directions on one \
          shell, and the most are 12",
         "dki is left out: ",
         "msdki is left out: mean-signal kurtosis needs 3 shells",

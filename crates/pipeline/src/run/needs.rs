@@ -55,6 +55,10 @@ impl RunConfig {
             // A direction and its value each, how many there are, and what became of the voxel.
             volumes += 4 * peaks.number + 2;
         }
+        if asks("normalise") {
+            // The gain, and which voxels it is of.
+            volumes += 2;
+        }
         made.extend(fits.into_iter().filter(|fit| fit.name() != DTI.name()));
         let of_fit = |fit| {
             let maps = self.fit(fit, "")?.maps();

@@ -24,7 +24,11 @@ pub enum Preset {
 impl Choice for Preset {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Maps, "maps", "tensor, kurtosis and mean-signal kurtosis"),
-        (Self::Fibres, "fibres", "tensor, fibre orientation densities and their peaks"),
+        (
+            Self::Fibres,
+            "fibres",
+            "tensor, fibre orientation densities, normalised, and their peaks",
+        ),
         (
             Self::Connectome,
             "connectome",
@@ -72,8 +76,8 @@ impl Preset {
         };
         asked.methods.extend_from_slice(match self {
             Self::Maps | Self::Susceptibility => &[],
-            Self::Fibres => &["peaks"],
-            Self::Connectome => &["peaks", "track", "sift2"],
+            Self::Fibres => &["normalise", "peaks"],
+            Self::Connectome => &["normalise", "peaks", "track", "sift2"],
             // Beside those that are usual.
             Self::Everything => &["sift2"],
         });

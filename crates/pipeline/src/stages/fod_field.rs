@@ -1,6 +1,6 @@
 //! The stage that hands fibre orientation densities on to the search for peaks.
 
-use fimbria_image::{BvecFrame, Mask};
+use fimbria_image::{BvecFrame, Image, Mask};
 use fimbria_tensors::sh::ShBasis;
 use serde_json::{Value, json};
 
@@ -9,7 +9,15 @@ use super::fits::fod;
 use super::load_orientations::OrientationField;
 use crate::{Carried, Logbook, Product, Products, Stage, StageError, Taken};
 
-/// Makes the [`OrientationField`] of the densities that were just fitted.
+/// How bright the scanner was, where tissues tell.
+pub struct Gain {
+    /// What densities are to be divided by.
+    pub gain: Image,
+    /// Which voxels it was found of.
+    pub used: Image,
+}
+
+/// Makes the [`OrientationField`] of the densities that were just fitted, normalised where they are.
 pub struct FodField;
 
 impl Stage for FodField {
@@ -18,7 +26,7 @@ impl Stage for FodField {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<Maps<fod::Parameters>>()]
+        vec![Taken::always::<Maps<fod::Parameters>>(), Taken::where_made::<Gain>()]
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -33,9 +41,15 @@ impl Stage for FodField {
         let fit = products.get::<Maps<fod::Parameters>>()?;
         let fod = fit.map("fod").ok_or("there are no densities")?;
         let status = fit.map("status").ok_or("the densities have no status map")?;
+        let mut fod = fod.clone();
+        if let Some(Gain { gain, .. }) = products.find() {
+            for volume in fod.data.chunks_exact_mut(gain.data.len()) {
+                volume.iter_mut().zip(&gain.data).for_each(|(value, gain)| *value /= gain);
+            }
+        }
         let field = OrientationField {
             order: fod_order(fod.n_volumes)?,
-            coefficients: Box::new(fod.clone()),
+            coefficients: Box::new(fod),
             basis: Some(ShBasis::Mrtrix),
             frame: BvecFrame::Scanner,
             mask: Mask::from_image(status),

@@ -3,12 +3,13 @@
 use super::compare::COMPARE_WRITES;
 use super::field::PhaseFiles;
 use super::fits::FITS;
+use super::fixel::FIXEL_WRITES;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
 use super::{
-    accuracy, connectome, correct, field, gradients, guide, life, load, peaks, qsm, regions, sift2,
-    sticks, track,
+    accuracy, connectome, correct, field, gradients, guide, life, load, normalise, peaks, qsm,
+    regions, sift2, sticks, track,
 };
 use crate::{Derivatives, Written};
 
@@ -26,6 +27,7 @@ const BEFORE_FITS: &[&Method] = &[
 
 /// From densities to connectomes: a run makes them before the other fits.
 const FIBRES: &[&Method] = &[
+    &normalise::METHOD,
     &peaks::METHOD,
     &sticks::METHOD,
     &track::METHOD,
@@ -44,8 +46,11 @@ const AFTER_FITS: &[&Method] = &[
 ];
 
 /// What no run makes.
-const ALONE: &[&Method] =
-    &[&correct::METHOD, &Method { writes: COMPARE_WRITES, ..Method::named("compare") }];
+const ALONE: &[&Method] = &[
+    &correct::METHOD,
+    &Method { writes: COMPARE_WRITES, ..Method::named("compare") },
+    &Method { writes: FIXEL_WRITES, ..Method::named("fixel") },
+];
 
 /// All methods of a run; fits first, as its page has them.
 pub(super) fn of_runs() -> impl Iterator<Item = &'static Method> {

@@ -281,6 +281,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "fixel",
+        &[
+            "fimbria fixel normalise/fod_normalised.nii.gz --mask mask.nii.gz -o fixels",
+            "fimbria fixel wmfod.mif --mask mask.mif --direction peak -o fixels",
+            "fimbria fixel wmfod.mif --mask mask.mif --tractogram tracks.tck -o fixels",
+            "fimbria fixel fixels --tractogram tracks.tck --angle 30 -o counted",
+        ],
+    ),
+    (
+        "normalise",
+        &[
+            "fimbria normalise fod --mask mask.nii.gz -o normalised",
+            "fimbria normalise wmfod.mif gm.mif csf.mif --mask mask.mif -o normalised",
+            "fimbria normalise fod --mask mask.nii.gz --order 0 -o normalised",
+        ],
+    ),
+    (
         "correct",
         &[
             "fimbria correct dwi.nii.gz -o corrected",

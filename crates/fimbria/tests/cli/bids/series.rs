@@ -105,12 +105,15 @@ fn a_group_of_mixed_settings_says_which_differ_in_whom() {
 fn the_group_says_what_gradient_tables_do_not_carry() {
     let folder = raw(&["dwi"]);
     let said = folder.done(&format!("{PARTICIPANT} --preset fibres")).stderr;
-    assert!(said.contains("fod, peaks are left out: densities take 15 directions"), "{said}");
+    assert!(
+        said.contains("fod, normalise, peaks are left out: densities take 15 directions"),
+        "{said}"
+    );
     assert!(fs::read_to_string(folder.join("out/sub-01.html")).unwrap().contains("are left out"));
     let said = folder.done("bids in out group").stderr;
     assert!(said.contains("the column left_out names what 1 of 1 series lack"), "{said}");
     let table = fs::read_to_string(folder.join("out/group_dwi.tsv")).unwrap();
-    assert!(table.contains("left_out") && table.contains("fod,peaks"), "{table}");
+    assert!(table.contains("left_out") && table.contains("fod,normalise,peaks"), "{table}");
     let page = fs::read_to_string(folder.join("out/group_dwi.html")).unwrap();
     assert!(page.contains("gradient tables do not carry all that was asked for"));
 }

@@ -99,6 +99,18 @@ const CORRECT: Proof = Proof {
     ],
 };
 
+const NORMALISE: Proof = Proof {
+    command: "normalise",
+    fixture: crate::normalise::with_tissues,
+    line: "wm.nii gm.nii csf.nii --mask all.nii",
+    rows: &[&[
+        ("mask", Instead("wm.nii gm.nii csf.nii --mask fewer.nii")),
+        ("order", With("--order 1")),
+        ("format", With("--format nii")),
+        ("layout", With("--layout mrtrix")),
+    ]],
+};
+
 const REGIONS: Proof = Proof {
     command: "regions",
     fixture: || {
@@ -113,7 +125,8 @@ const REGIONS: Proof = Proof {
     rows: &[&[("map", Instead("labels.nii --map md.nii")), ("lut", With("--lut lut.txt"))]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &REGIONS];
+pub(super) const PROOFS: &[&Proof] =
+    &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &NORMALISE, &REGIONS];
 
 #[test]
 fn of_eigen() {
@@ -138,6 +151,11 @@ fn of_mask() {
 #[test]
 fn of_correct() {
     prove(&CORRECT);
+}
+
+#[test]
+fn of_normalise() {
+    prove(&NORMALISE);
 }
 
 #[test]

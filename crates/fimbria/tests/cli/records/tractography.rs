@@ -207,6 +207,23 @@ const SIFT2: Proof = Proof {
     ]],
 };
 
+const FIXEL: Proof = Proof {
+    command: "fixel",
+    fixture: crate::sift2::with_densities,
+    line: "fod.nii --sh-basis mrtrix",
+    rows: &[&[
+        ("sh-basis", Instead("fod.nii --sh-basis dipy --frame scanner")),
+        ("order", With("--order 4")),
+        ("frame", With("--frame voxel")),
+        ("mask", With("--mask labels.nii")),
+        ("tractogram", With("--tractogram a.trx")),
+        ("angle", On("fod.nii --sh-basis mrtrix --tractogram a.trx", "--angle 30")),
+        ("least-peak", With("--least-peak 0.3")),
+        ("direction", With("--direction peak")),
+        ("format", With("--format nii")),
+    ]],
+};
+
 /// Options that say where regions lie, after a line that has one of them.
 const SPACE: &[Row] = &[
     ("lut", With("--lut lut.txt")),
@@ -319,8 +336,25 @@ const MAP: Proof = Proof {
     ]],
 };
 
-pub(super) const PROOFS: &[&Proof] =
-    &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2, &EDIT, &BUNDLES, &CLEAN, &PROFILE, &MAP];
+pub(super) const PROOFS: &[&Proof] = &[
+    &PEAKS,
+    &STICKS,
+    &TRACK,
+    &LIFE,
+    &CONNECTOME,
+    &SIFT2,
+    &FIXEL,
+    &EDIT,
+    &BUNDLES,
+    &CLEAN,
+    &PROFILE,
+    &MAP,
+];
+
+#[test]
+fn of_fixel() {
+    prove(&FIXEL);
+}
 
 #[test]
 fn of_tract_edit() {

@@ -9,7 +9,7 @@ use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::pictures::FA;
 use crate::stages::shown::Methods;
-use crate::{Derivatives, Written};
+use crate::{Derivatives, Stage, Written};
 use fimbria_tensors::peaks::Peaks;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -41,16 +41,18 @@ pub(in crate::stages) const METHOD: Method = Method {
     ..Method::named("peaks")
 };
 
-/// From series to fibre directions.
+/// From series to fibre directions; where densities are normalised, they are made with that.
 fn stages(run: &RunContext<'_>) -> Stages {
     let parameters: PeaksParameters = run.options("peaks")?;
     parameters.check().map_err(InRunError::in_table("peaks"))?;
     let (style, entities) = (run.style, run.entities.to_owned());
-    Ok(vec![
-        fits::in_run(FOD, run.tables, style, &entities)?,
-        Box::new(FodField),
-        Box::new(FindPeaks { parameters, style, entities }),
-    ])
+    let mut stages: Vec<Box<dyn Stage>> = Vec::new();
+    if !run.makes("normalise") {
+        stages.push(fits::in_run(FOD, run.tables, style, &entities)?);
+        stages.push(Box::new(FodField));
+    }
+    stages.push(Box::new(FindPeaks { parameters, style, entities }));
+    Ok(stages)
 }
 
 /// What was done, in words for a paper.

@@ -14,9 +14,11 @@ mod devices;
 mod eigen;
 mod field;
 mod fit;
+mod fixel;
 mod info;
 mod life;
 mod mask;
+mod normalise;
 mod peaks;
 mod phantom;
 mod probtrackx2;
@@ -87,6 +89,7 @@ commands! {
     Eigen(eigen::Eigen): Refused,
     Mask(mask::MaskCommand): Refused,
     Correct(correct::CorrectCommand): Refused,
+    Normalise(normalise::NormaliseCommand): Refused,
     Peaks(peaks::Peaks): Refused,
     Sticks(sticks::Sticks): Share,
     Field(field::Field): Refused,
@@ -99,6 +102,7 @@ commands! {
     Report(report::ReportCommand): Refused,
     Connectome(connectome::ConnectomeCommand): Refused,
     Tract(tract::TractCommand): Refused,
+    Fixel(Box<fixel::FixelCommand>): Refused,
     Sift2(Box<sift2::Sift2Command>): Refused,
     Compare(compare::Compare): Repeat,
     Convert(convert::Convert): Refused,

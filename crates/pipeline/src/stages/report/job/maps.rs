@@ -229,6 +229,12 @@ fn of_fit(job: &JobPage, log: &Logbook<'_>) -> Result<Vec<Map>, StageError> {
 
 /// Of any other folder, by the line that its command has for the file.
 fn of_file(job: &JobPage, name: &str) -> Result<Option<Map>, StageError> {
+    let is_list = |written: &Written| {
+        written.kind == FileKind::Binary && written.file.strip_suffix(".*") == Some(stem(name))
+    };
+    if writes_of(&job.record.task).iter().any(is_list) {
+        return Ok(None);
+    }
     let image = read_image(job.folder.join(name))?;
     let image_kind = |written: &Written| match written.kind {
         FileKind::Image(kind) => Some(kind),
