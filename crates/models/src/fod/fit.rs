@@ -92,8 +92,10 @@ pub fn fit(
     signals.grid().check_same(&mask.grid, "the mask")?;
     options.check()?;
     check_directions(gradients, options.order, options.tissues)?;
-    warn_of_low_b(gradients, options, progress)?;
     let responses = estimate::estimate(signals, mask, gradients, options, on, progress)?;
+    if responses.isotropic.is_some() {
+        warn_of_low_b(gradients, progress)?;
+    }
     let deconvolution = Deconvolution::new(gradients, &responses, options)?;
     let job = Job { name: "deconvolving fibre orientations", inputs: signals, mask, progress };
     let fitted = job.run(&FodTiles::new(&deconvolution, progress), on)?;
@@ -101,14 +103,10 @@ pub fn fit(
 }
 
 /// Warns where three tissues rest on one shell that hardly tells them apart.
-fn warn_of_low_b(
-    gradients: &GradientTable,
-    options: &FodOptions,
-    progress: &dyn Progress,
-) -> Result<(), FodError> {
-    let shelled = Shelled::for_options(gradients, options)?;
+fn warn_of_low_b(gradients: &GradientTable, progress: &dyn Progress) -> Result<(), FodError> {
+    let shelled = Shelled::new(gradients, Tissues::Three)?;
     let b = shelled.shells.iter().map(|shell| shell.b_s_per_mm2).fold(0.0, f64::max);
-    if shelled.three && shelled.single && b < LOW_B {
+    if shelled.single && b < LOW_B {
         progress.warn(&format!(
             "three tissues of one shell at b = {b:.0} s/mm²: fibres that cross are taken for grey \
              matter in part; densities are too small there and directions less certain"

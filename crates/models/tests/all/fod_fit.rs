@@ -303,6 +303,28 @@ fn one_shell_of_low_b_is_warned_of() {
 }
 
 #[test]
+fn one_shell_of_a_mask_without_fluid_is_fitted_with_fibres_alone() {
+    let workers = Workers::new(2).unwrap();
+    let (table, warned) = (acquisition(4, &[(3000.0, 60)]), Warned::default());
+    let is_fibre = |v: &u32| !matches!(kind(*v as usize), Kind::Grey | Kind::Fluid);
+    let mask = Mask { grid: GRID, voxels: (0..GRID.len() as u32).filter(is_fibre).collect() };
+    let run = |tissues, progress: &dyn Progress| {
+        let options = FodOptions { tissues, ..FodOptions::default() };
+        fit(&series(&table), &mask, &table, &options, &Backend::cpu(&workers), progress)
+    };
+    let done = run(Tissues::Auto, &warned).unwrap();
+    assert!(done.responses.isotropic.is_none());
+    let alone = run(Tissues::White, &Silent).unwrap();
+    for (map, other) in done.fitted.maps.iter().zip(&alone.fitted.maps) {
+        assert_eq!(map.image.data, other.image.data, "{}", map.spec.name);
+    }
+    assert!(warned.0.into_inner().unwrap().starts_with("fibres alone are fitted: only "));
+    // Asked for, they are missed.
+    let error = run(Tissues::Three, &Silent).unwrap_err();
+    assert!(matches!(error, FodError::TooFewVoxels { .. }), "{error}");
+}
+
+#[test]
 fn a_mask_without_fibres_is_refused() {
     let table = multi_shell();
     let workers = Workers::new(1).unwrap();

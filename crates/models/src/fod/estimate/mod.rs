@@ -26,14 +26,16 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
 use super::shells::Shelled;
-use super::{FodError, FodOptions, Responses};
+use super::{FodError, FodOptions, Responses, Tissues};
 use survey::Survey;
 pub(crate) use zonal::zonal_harmonics;
 
 /// Voxels that a response is made of at least.
 const FEWEST: usize = 10;
 
-/// The responses that `options` do not give, from the series, beside those they do.
+/// The responses that `options` do not give, from the series, beside those they do. Where nobody asks for
+/// three tissues of one shell, and the mask has no grey matter or fluid to make their responses of, fibres
+/// alone, with a warning.
 ///
 /// # Errors
 /// Where the data hold too few voxels of a kind, or the acquisition determines no tensor.
@@ -47,6 +49,32 @@ pub fn estimate(
 ) -> Result<Responses, FodError> {
     options.check()?;
     let shelled = Shelled::for_options(gradients, options)?;
+    let of = |shelled| estimate_of(shelled, signals, mask, gradients, options, on, progress);
+    let may_do_without = shelled.three
+        && shelled.single
+        && options.tissues == Tissues::Auto
+        && options.grey.is_none()
+        && options.fluid.is_none();
+    match of(&shelled) {
+        Err(error @ FodError::TooFewVoxels { .. }) if may_do_without => {
+            let alone = of(&Shelled::new(gradients, Tissues::White)?)?;
+            progress.warn(&format!("fibres alone are fitted: {error}"));
+            Ok(alone)
+        }
+        done => done,
+    }
+}
+
+/// The same of these shells.
+fn estimate_of(
+    shelled: &Shelled,
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &FodOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Responses, FodError> {
     if !shelled.three {
         for (given, tissue) in [(&options.grey, "grey matter"), (&options.fluid, "fluid")] {
             if given.is_some() {
@@ -59,11 +87,11 @@ pub fn estimate(
         let isotropic = options.grey.clone().zip(options.fluid.clone()).map(|(g, f)| [g, f]);
         return Ok(Responses { white: white.clone(), isotropic });
     }
-    let survey = Survey::new(signals, mask, gradients, &shelled, on, progress)?;
+    let survey = Survey::new(signals, mask, gradients, shelled, on, progress)?;
     let white = match &options.white {
         Some(white) => white.clone(),
         None => {
-            single_fibre::estimate(signals, gradients, &shelled, &survey, options, on, progress)?
+            single_fibre::estimate(signals, gradients, shelled, &survey, options, on, progress)?
         }
     };
     let isotropic = match (shelled.three, &options.grey, &options.fluid) {

@@ -208,12 +208,12 @@ Method:
   signal: of these the one with the least fibres is taken, chosen by a small price on their amount
   (0.03 of a single fibre). Grey matter of one shell rests on its response and on anisotropy: fibres
   that cross or fan out are taken for it in part, the more the lower b is (below 1500 a warning says
-  so). A given response of the weighted shell alone makes a fit of fibres alone. Responses are
-  estimated from the data unless given: single fibres by repeated choice of the voxels most alike to
-  one, grey matter and fluid among voxels of low FA by their signal decay. Where the signal leaves
-  nothing for fibres, as in fluid, the density is exactly zero and the status 1. Fewer directions
-  than an order has coefficients are allowed down to those of half the order, the constraint
-  supplying the rest (super-resolution).",
+  so). A given response of the weighted shell alone makes a fit of fibres alone, and so does, with a
+  warning, a mask without grey matter or fluid. Responses are estimated from the data unless given:
+  single fibres by repeated choice of the voxels most alike to one, grey matter and fluid among
+  voxels of low FA by their signal decay. Where the signal leaves nothing for fibres, as in fluid,
+  the density is exactly zero and the status 1. Fewer directions than an order has coefficients are
+  allowed down to those of half the order, the constraint supplying the rest (super-resolution).",
     references: &[
         (
             "Tournier JD et al. NeuroImage 23, 1176 (2004); 35, 1459 (2007)",

@@ -51,7 +51,7 @@ Outputs (float32 unless said otherwise):
 Units:
   Amounts of tissues are in units of their responses: together they are 1 where tissue fills the
   voxel. l = 0 of harmonics is that over the root of 4 pi, so that mtnormalise's reference of
-  0.28209 is the same. The record has the mean gain (scale) and the factors of the tissues (balance).
+  0.28209 is the same. The record has the mean gain (scale) and the tissues' factors (balance).
 
 Order and frame:
   Harmonics are in the order and axes they come in. Fibres first, then the other tissues as given.
