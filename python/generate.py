@@ -859,16 +859,16 @@ PROGRAM_EXAMPLES = {
     "normalise": (
         [
             *IN_A_FOLDER,
-            'made = phantom_crossing(out / "in", size="8,8,6", shells="1000:16,3000:30")',
+            'made = phantom_crossing(out / "in", size="16,16,10", shells="1000:16,3000:30")',
             'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])',
             'normalise(out / "run/fod", out / "out", mask=out / "in/mask.nii.gz").maps["gain"].shape',
         ],
-        "(8, 8, 6)",
+        "(16, 16, 10)",
     ),
     "fixel": (
         [
             *OF_A_PHANTOM,
-            'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])',
+            'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres", "fod.order=4"])',
             'fixel(out / "run/fod/fod.nii.gz", out / "out", mask=out / "in/mask.nii.gz").path.name',
         ],
         "'out'",

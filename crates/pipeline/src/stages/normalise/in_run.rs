@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fimbria_image::Mask;
+use fimbria_models::normalise::NormaliseError;
 use serde_json::{Value, json};
 
 use super::{FOD, GAIN, Maps, NormaliseParameters, USED, find_gain};
@@ -64,16 +65,18 @@ impl Stage for NormaliseInRun {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let fit = products.get::<fit_maps::Maps<fod::Parameters>>()?;
         let tissues = fit.map("tissues").ok_or("the densities have no tissues")?;
-        if tissues.n_volumes < 2 {
-            log.warn(
-                Page::Densities,
-                "densities of one tissue are not normalised: their amounts do not compare between subjects",
-            );
-            return Ok(());
-        }
         let status = fit.map("status").ok_or("the densities have no status map")?;
-        let gain = find_gain(tissues, &Mask::from_image(status), &self.parameters, log)?;
-        products.put(gain);
+        match find_gain(tissues, &Mask::from_image(status), &self.parameters, log) {
+            Ok(gain) => products.put(gain),
+            Err(NormaliseError::Interrupted(interrupted)) => return Err(interrupted.into()),
+            // A crop, or one tissue: the densities are as good as they were.
+            Err(error) => log.warn(
+                Page::Densities,
+                &format!(
+                    "densities are not normalised, and do not compare between subjects: {error}"
+                ),
+            ),
+        }
         Ok(())
     }
 
@@ -100,7 +103,7 @@ impl Stage for NormaliseInRun {
     ) -> Result<(), StageError> {
         let (context, workers) = (self.maps.context(Carried::default()), log.session().on.workers);
         let read = |map| self.maps.style.read_where_written(map, &context, folder, workers);
-        // Of one tissue nothing was written.
+        // Where nothing could be found nothing was written.
         if let (Some(gain), Some(used)) = (read(&GAIN)?, read(&USED)?) {
             products.put(Gain { gain, used });
         }

@@ -7,7 +7,7 @@ mod method;
 use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Image, MapKind, MapSpec, Mask, Window};
-use fimbria_models::normalise::{self, MOST_ORDER, Normalised};
+use fimbria_models::normalise::{self, MOST_ORDER, NormaliseError, Normalised};
 use serde::Serialize;
 use serde_json::json;
 
@@ -70,7 +70,7 @@ fn find_gain(
     mask: &Mask,
     parameters: &NormaliseParameters,
     log: &Logbook<'_>,
-) -> Result<Gain, StageError> {
+) -> Result<Gain, NormaliseError> {
     let amounts: Vec<_> = (0..tissues.n_volumes).map(|tissue| tissues.volume(tissue)).collect();
     let workers = log.session().on.workers;
     let Normalised { field, balance, kept, scale, rounds, converged } =
