@@ -861,7 +861,7 @@ PROGRAM_EXAMPLES = {
             *IN_A_FOLDER,
             'made = phantom_crossing(out / "in", size="16,16,10", shells="1000:16,3000:30")',
             'done = run(out / "in/dwi.nii.gz", out / "run", mask=out / "in/mask.nii.gz", settings=["run.preset=fibres"])',
-            'normalise(out / "run/fod", out / "out", mask=out / "in/mask.nii.gz").maps["gain"].shape',
+            'normalise(out / "run/fod", None, out / "out", mask=out / "in/mask.nii.gz").maps["gain"].shape',
         ],
         "(16, 16, 10)",
     ),
