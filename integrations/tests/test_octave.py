@@ -58,7 +58,7 @@ def test_every_function_is_read_and_has_help(octave, tmp_path):
 
 def test_the_syntax_is_that_of_matlab():
     lint = Path(sys.executable).parent / "mh_lint"
-    done = subprocess.run([lint, "--ignore-config", str(WRAPPERS)], capture_output=True, text=True)
+    done = subprocess.run([lint, "--ignore-config", "--input-encoding", "utf-8", str(WRAPPERS)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
