@@ -1,6 +1,6 @@
 //! Local fields from phase, and maps of susceptibility.
 
-use fimbria_image::{Image, Mask};
+use fimbria_image::Mask;
 use fimbria_pipeline::options::{Place, Resolve as _, from_values};
 use fimbria_pipeline::stages::field::{
     FieldParameters, Fields, MakeField, PhaseFiles, PhaseImages,
@@ -51,12 +51,10 @@ pub(crate) fn local_field<'py>(
         Ok(products.take::<Fields>()?)
     })?;
     let Fields { total, local, mask, quality, weights, r2star, .. } = fields;
-    let mut inside = Image::zeros(mask.grid, 1);
-    mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
     let maps = [
         ("total_field", Some(total)),
         ("local_field", Some(local)),
-        ("mask", Some(inside)),
+        ("mask", Some(mask.to_image())),
         ("quality", Some(quality)),
         ("weights", weights),
         ("r2star", r2star),

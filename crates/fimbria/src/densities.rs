@@ -110,8 +110,7 @@ impl Engine {
         options: &Options,
     ) -> Result<Streamlines, Error> {
         let seeds = masked(seeds, &densities.coefficients.grid)?;
-        let mut starts = Image::zeros(seeds.grid, 1);
-        seeds.voxels.iter().for_each(|&voxel| starts.data[voxel as usize] = 1.0);
+        let starts = seeds.to_image();
         let tracks = self.run(|log| {
             let parameters: TrackParameters = from_values(options.values())?;
             let directions = Directions::of_field(&densities.field(log)?, log)?;

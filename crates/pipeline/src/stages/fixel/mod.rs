@@ -9,7 +9,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::fixels::Fixels;
 use fimbria_image::frames::turned;
 use fimbria_image::{Datatype, Image, MapKind, WriteOptions, write_image};
-use fimbria_tensors::lobes::{Fixels as Lobes, LobeOptions};
+use fimbria_tensors::lobes::{self, LobeOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -119,8 +119,8 @@ impl MakeFixels {
         let options = LobeOptions { least_peak: least_peak as f32, ..LobeOptions::default() };
         let (grid, voxels) = (*field.coefficients.grid(), &field.mask.voxels);
         let (workers, what) = (log.session().on.workers, (basis, field.order));
-        let Lobes { first, integrals, peaks, peak_dirs, mean_dirs } =
-            Lobes::find(&*field.coefficients, voxels, what, options, workers, log)?;
+        let lobes::Fixels { first, integrals, peaks, peak_dirs, mean_dirs } =
+            lobes::Fixels::find(&*field.coefficients, voxels, what, options, workers, log)?;
         let mut dirs = match direction.0 {
             LobeDirection::Mean => mean_dirs,
             LobeDirection::Peak => peak_dirs,
