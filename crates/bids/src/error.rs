@@ -109,6 +109,9 @@ pub enum BidsError {
     /// No gradient-echo scan.
     #[error("no gradient-echo scan lies in the space of the series")]
     NoScan,
+    /// A series to be corrected that is corrected.
+    #[error("{0} is preprocessed already: leave --raw out")]
+    Preprocessed(String),
     /// Nobody was there before.
     #[error("{} holds no finished session: run `participant` first", .0.display())]
     NothingDone(PathBuf),

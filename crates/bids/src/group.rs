@@ -9,6 +9,7 @@ use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
 use crate::own::{is_free, put, remove};
 use crate::participants::ReportLevel;
+use crate::responses::mean_responses;
 use crate::rows::{Cell, Column, Row, columns_of, described, doubts, rows_of};
 use crate::strips::{footer, page_of};
 use crate::{BidsError, DataSet, citation};
@@ -31,7 +32,8 @@ pub struct Group {
 }
 
 /// Writes `group_dwi.tsv`, a row of each series that is finished, `group_dwi.json`, what its columns are, and
-/// `group_dwi.html`, a strip of dots for each number, which lead to the pages of their sessions.
+/// `group_dwi.html`, a strip of dots for each number, which lead to the pages of their sessions; and where
+/// sessions have responses their means.
 ///
 /// # Errors
 /// [`BidsError::NothingDone`], or where they cannot be written, or somebody else's files are there and `force`
@@ -47,11 +49,13 @@ pub fn group(data_set: &DataSet, out: &Path, force: bool) -> Result<Group, BidsE
     let names = data_set.sessions.iter().map(crate::Session::name);
     let missing: Vec<String> = names.filter(|name| !done.contains(name)).collect();
     let columns = columns_of(&rows, out);
-    let files = [
+    let (responses, other_shells) = mean_responses(out, &finished);
+    let mut files = vec![
         ("group_dwi.tsv", tsv(&rows, &columns)),
         ("group_dwi.json", format!("{:#}\n", described(&columns))),
         ("group_dwi.html", html(&rows, &columns, &missing)),
     ];
+    files.extend(responses);
     let mut names = Vec::new();
     for (name, _) in &files {
         if !force && !is_free(out, name)? {
@@ -66,7 +70,8 @@ pub fn group(data_set: &DataSet, out: &Path, force: bool) -> Result<Group, BidsE
         put(out, name, text.as_bytes(), true)?;
     }
     let [table, page] = ["group_dwi.tsv", "group_dwi.html"].map(|name| out.join(name));
-    Ok(Group { table, page, series: rows.len(), missing, doubts: doubts(&rows), theirs })
+    let doubts = doubts(&rows).into_iter().chain(other_shells).collect();
+    Ok(Group { table, page, series: rows.len(), missing, doubts, theirs })
 }
 
 /// Writes the page of a subject (`sub-01`) with sessions, which leads to the page of each that is finished; for

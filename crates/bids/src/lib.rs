@@ -29,6 +29,7 @@ mod participants;
 mod place;
 mod publish;
 mod resources;
+mod responses;
 mod root;
 mod rows;
 mod seen;

@@ -29,6 +29,9 @@ fn check_text(path: &Path) -> Result<(), BidsError> {
 const IGNORED: &str = "\
 *_dwimap.*
 *_desc-fixed_dwi.*
+*_desc-droppedslices_dwi.*
+*_desc-confounds_timeseries.*
+*.eddy/
 *_tractogram.*
 *_relmat.*
 *_scalarstats.*
@@ -42,6 +45,7 @@ const IGNORED: &str = "\
 run.json
 group_dwi.tsv
 group_dwi.json
+group_response*.txt
 logs/
 ";
 
@@ -53,6 +57,7 @@ sub-*/[ses-*/]anat    susceptibility, of a gradient-echo scan
 sub-*/[ses-*/]run.json  inputs with their hashes, parameters, machine, times, warnings, files written
 sub-*.html            a page of each session, and of a subject with several one that leads to them
 group_dwi.*           a row, and a point in each plot, of each session (fimbria bids ... group)
+group_response*.txt   mean responses of all sessions, for densities that compare
 logs/CITATION.*       what was done, in words for a paper
 
 Directions, tensors and spherical harmonics are in scanner RAS axes, tensors in the order

@@ -323,6 +323,9 @@ impl Participants {
         let preset = self.config.run.preset.map(|Named(preset)| preset);
         let asks = |table: &str| self.config.tables.contains_key(table);
         let mut config = self.config.clone();
+        if config.corrects() && series.name.entity("desc").is_some() {
+            return Err(BidsError::Preprocessed(series.name.to_string()));
+        }
         config.input.dwi = series.dwi.clone();
         config.input.mask = series.mask.clone();
         config.input.grad_dev = series.grad_dev.clone();

@@ -74,11 +74,16 @@ pub enum MapError {
 impl MapStyle {
     /// The extension of every map.
     pub fn extension(&self) -> &'static str {
+        self.map_format().name()
+    }
+
+    /// The format of images.
+    pub(crate) fn map_format(&self) -> MapFormat {
         let by_layout = match self.layout.0 {
             MapLayout::Mrtrix => MapFormat::Mif,
             MapLayout::Fimbria | MapLayout::Fsl | MapLayout::Bids => MapFormat::NiiGz,
         };
-        self.format.map_or(by_layout, |format| format.0).name()
+        self.format.map_or(by_layout, |format| format.0)
     }
 
     /// The files a map is written to.

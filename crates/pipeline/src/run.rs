@@ -15,6 +15,7 @@ use fimbria_image::{GradientTable, ImageHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::options::Values;
+use crate::stages::correct;
 use crate::stages::field::PhaseFiles;
 use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::{self, FITS, Fit, FitStage, fit_named};
@@ -74,6 +75,18 @@ pub struct ReportConfig {
 }
 
 impl RunConfig {
+    /// The same of a series as it left the scanner, which is corrected first.
+    #[must_use]
+    pub fn with_correction(mut self) -> Self {
+        self.tables.entry(correct::METHOD.name.to_owned()).or_default();
+        self
+    }
+
+    /// Whether the series is corrected first.
+    pub fn corrects(&self) -> bool {
+        self.tables.contains_key(correct::METHOD.name)
+    }
+
     /// Fills in what tables take from others: the scan of [gre] has the mask of the series where it names none
     /// and both lie on one grid, and a connectome is of more streamlines than usual.
     fn fill_in(&mut self) -> Result<(), ConfigError> {

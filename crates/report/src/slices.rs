@@ -101,6 +101,11 @@ impl View {
         Some(Self { canonical, low, high, area })
     }
 
+    /// The same slices of the whole volume.
+    pub(crate) fn of_whole_volume(self) -> Self {
+        Self { low: [0; 3], high: self.canonical.dims, ..self }
+    }
+
     fn size_mm(&self, axis: usize) -> f64 {
         (self.high[axis] - self.low[axis]) as f64 * self.canonical.spacing_mm[axis]
     }

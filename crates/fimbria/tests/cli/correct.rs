@@ -50,6 +50,47 @@ fn turns_of_a_head_are_found_and_dropped_slices_are_kept_as_they_were_measured()
     }
 }
 
+/// A head that turned, and a run of its raw series.
+fn with_raw_run() -> Folder {
+    let folder = Folder::new();
+    let head = "phantom head --size 27,30,22 --voxel 6 --shells 1000:20 --snr 30 --motion 5";
+    folder.done(&format!("{head} -o raw"));
+    folder.done(RAW_RUN);
+    folder
+}
+
+const RAW_RUN: &str = "run raw/dwi.nii.gz --raw --mask raw/mask.nii.gz --set run.fits=[] \
+                       --set correct.phase_encoding=j --set correct.eddy=none --device cpu -o out";
+
+#[test]
+fn a_raw_run_is_a_correction_and_a_run_of_what_it_wrote() {
+    let folder = with_raw_run();
+    assert!(!folder.join("out/load").exists());
+    folder.done(
+        "run out/correct/dwi.nii.gz --mask out/correct/mask.nii.gz --set run.fits=[] --device cpu -o after",
+    );
+    let [here, there] = ["out", "after"].map(|run| folder.image(&format!("{run}/dti/FA.nii.gz")));
+    let far = here.data.iter().zip(&there.data).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    // The same but for the digits of the written table.
+    assert!(far < 1e-4, "{far}");
+    let quality = folder.json("out/quality/quality.json");
+    assert!(quality["framewise_mm"][1].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_raw_run_is_resumed_from_the_corrected_series_and_its_page_drawn_again() {
+    let folder = with_raw_run();
+    let corrected = std::fs::read(folder.join("out/correct/run.json")).unwrap();
+    folder.done(&format!("{RAW_RUN} --resume --set dti.maps=[\"FA\",\"MD\"]"));
+    assert_eq!(std::fs::read(folder.join("out/correct/run.json")).unwrap(), corrected);
+    folder.done("report out -o page.html");
+    for page in ["out/report/report.html", "page.html"] {
+        let page = std::fs::read_to_string(folder.join(page)).unwrap();
+        assert!(page.contains("From the scanner") && page.contains("Susceptibility"));
+        assert!(page.contains("piecewise smooth in time"), "methods");
+    }
+}
+
 #[test]
 fn without_a_sidecar_the_phase_encoding_is_asked_for() {
     let folder = Folder::with_subject();

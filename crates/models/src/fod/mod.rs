@@ -32,6 +32,7 @@ pub mod device;
 mod error;
 pub mod estimate;
 mod fit;
+mod mean_response;
 mod no_fibres;
 mod options;
 #[cfg(test)]

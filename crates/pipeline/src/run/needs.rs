@@ -30,11 +30,14 @@ const COMPRESSED: u64 = 256 << 20;
 
 impl RunConfig {
     /// What the run takes, by what the header of its series says; `None` where that cannot be told before
-    /// it begins: sampled sticks, LiFE and susceptibility take what voxels, streamlines and scans ask for.
+    /// it begins: corrections, sampled sticks, LiFE and susceptibility take what voxels, streamlines and scans ask for.
     ///
     /// # Errors
     /// [`ConfigError`] where the series has no header or no gradient table.
     pub fn memory_needed(mut self) -> Result<Option<ByteSize>, ConfigError> {
+        if self.corrects() {
+            return Ok(None);
+        }
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
         let Asked { mut methods, fits, .. } = self.asked(&gradients)?;

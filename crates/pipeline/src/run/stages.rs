@@ -6,6 +6,7 @@ use fimbria_image::ImageHeader;
 
 use super::{Asked, ConfigError, RunConfig};
 
+use crate::stages::correct::{self, CorrectSeries};
 use crate::stages::fits::{DTI, FITS, FOD, FitStage};
 use crate::stages::gradients::{CheckGradients, FixGradients};
 use crate::stages::in_run::{InRun, InRunError, RunContext, When, options_of};
@@ -49,8 +50,7 @@ impl RunConfig {
         tensor.supports(&gradients).map_err(InRunError::Fit)?;
         let quality: QualityOptions = options_of(&self.tables, "quality")?;
         let axes = self.input.table_axes(&header);
-        let load = Load { files: self.input.clone(), found: Some(self.maps) };
-        let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(load)];
+        let mut stages = vec![self.first_stage()?];
         if quality.fix_gradients {
             stages.push(Box::new(FixGradients { axes }));
         }
@@ -76,6 +76,16 @@ impl RunConfig {
         let after_load = plan.stage(stages[0].inputs());
         stages.splice(1..1, after_load);
         Ok(stages)
+    }
+
+    /// The stage that makes the subject: of a raw series by correcting it, else by reading it.
+    fn first_stage(&self) -> Result<Box<dyn Stage>, InRunError> {
+        let files = self.input.clone();
+        if !self.corrects() {
+            return Ok(Box::new(Load { files, found: Some(self.maps) }));
+        }
+        let settings = options_of(&self.tables, correct::METHOD.name)?;
+        Ok(Box::new(CorrectSeries { files, settings, format: self.maps.map_format() }))
     }
 
     /// Adds the stages of those methods that are made.

@@ -17,6 +17,7 @@ use crate::{Derivatives, Written};
 const BEFORE_FITS: &[&Method] = &[
     &Method::named("plan"),
     &load::METHOD,
+    &correct::METHOD,
     &gradients::METHOD,
     &Method {
         table: Some(OptionTable::of::<QualityOptions>()),
@@ -47,7 +48,6 @@ const AFTER_FITS: &[&Method] = &[
 
 /// What no run makes.
 const ALONE: &[&Method] = &[
-    &correct::METHOD,
     &Method { writes: COMPARE_WRITES, ..Method::named("compare") },
     &Method { writes: FIXEL_WRITES, ..Method::named("fixel") },
 ];
@@ -77,9 +77,10 @@ pub fn folders_beside_fits() -> impl Iterator<Item = Written> {
     beside_fits().into_iter().flatten().filter_map(|(_, method)| method.writes)
 }
 
-/// What a page of a run shows besides fits: before them, and after.
-pub(super) fn sections_around_fits() -> [impl Iterator<Item = &'static PageSection>; 2] {
-    [FIBRES, AFTER_FITS].map(|methods| methods.iter().filter_map(|m| m.section.as_ref()))
+/// What a page of a run shows besides fits: of the series, before other fits, and after.
+pub(super) fn sections_around_fits() -> [impl Iterator<Item = &'static PageSection>; 3] {
+    [BEFORE_FITS, FIBRES, AFTER_FITS]
+        .map(|methods| methods.iter().filter_map(|m| m.section.as_ref()))
 }
 
 /// Names that `run.fits` may have besides fits; `usual` ones alone where that is true.

@@ -11,11 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::confounds::framewise;
+use super::correct;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use crate::options::{Described as _, Takes};
-use crate::{Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken};
+use crate::{
+    Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, StageRecords, Taken,
+};
 
 /// The table `[quality]` of a run.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
@@ -85,6 +88,8 @@ impl Stage for JudgeQuality {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let subject = products.get::<Subject>()?;
         let fit: &Fitted = products.get::<Maps<dti::Parameters>>()?;
+        let records = products.find::<StageRecords>().map_or(&[][..], |records| &records.0);
+        let corrected = records.iter().find(|record| record.task == correct::METHOD.name);
         let framewise_mm = match &self.options.confounds {
             Some(path) => match framewise(path, subject.dwi.n_volumes()) {
                 Ok(framewise_mm) => framewise_mm,
@@ -94,7 +99,7 @@ impl Stage for JudgeQuality {
                     Vec::new()
                 }
             },
-            None => Vec::new(),
+            None => corrected.map(correct::framewise_mm).unwrap_or_default(),
         };
         let Subject { dwi, gradients, mask, .. } = subject;
         // Six parameters of a tensor and the unweighted signal.
@@ -102,15 +107,16 @@ impl Stage for JudgeQuality {
         let workers = log.session().on.workers;
         let series = SeriesQuality::new(&**dwi, gradients, mask, sigma, workers);
         let check = products.find::<GradientCheck>();
+        let moved = quality::moved(&series);
         let mut verdicts: Vec<Verdict> = check.map(quality::gradients).into_iter().collect();
         verdicts.extend([
             quality::b_values(&series, fit, mask),
             quality::noise(&series),
             quality::neighbour_correlation(&series),
             quality::contrast(&series),
-            quality::moved(&series),
+            moved.clone(),
         ]);
-        if self.options.confounds.is_some() {
+        if !framewise_mm.is_empty() {
             let known: Vec<f64> = framewise_mm.iter().flatten().copied().collect();
             verdicts.push(quality::moved_by_confounds(&known));
         }
@@ -120,6 +126,13 @@ impl Stage for JudgeQuality {
             quality::unphysical(fit, mask),
             quality::status(fit, mask),
         ]);
+        if moved.level == Level::Bad && corrected.is_none() {
+            let message = format!(
+                "volumes moved ({}): `fimbria correct`, in a run --raw, lays them on each other",
+                moved.says
+            );
+            log.warn(Page::Quality, &message);
+        }
         for verdict in verdicts.iter().filter(|verdict| verdict.level > Level::Unknown) {
             log.note(&format!("{}: {} {}", verdict.name, verdict.value, verdict.says));
         }

@@ -8,12 +8,14 @@ mod direction;
 mod glyphs;
 mod legend;
 mod mosaic;
+mod outline;
 mod scalar;
 mod status;
 mod tracts;
 
 pub use direction::{Direction, mosaic_rgb};
 pub use glyphs::{Glyphs, glyphs};
+pub use outline::mosaic_outline;
 pub use scalar::{Scalar, mosaic_difference, mosaic_scalar};
 pub use status::{Status, mosaic_status};
 pub use tracts::{Tracts, tracts};

@@ -150,6 +150,28 @@ fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
 }
 
 #[test]
+fn the_group_has_the_mean_of_the_responses_for_densities_that_compare() {
+    let folder = with_shells();
+    folder.done(&format!("{PARTICIPANT} --preset fibres"));
+    folder.done("bids in out group");
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_model-csd_param";
+    for (group, own) in [("", ""), ("_gm", "gm"), ("_csf", "csf")] {
+        let response = |path: String| {
+            let text = fs::read_to_string(folder.join(&path)).unwrap();
+            fimbria_models::fod::Response::from_text(&text).unwrap()
+        };
+        let mean = response(format!("out/group_response{group}.txt"));
+        let only = response(format!("{at}-response{own}_dwimap.txt"));
+        for (a, b) in mean.zonal.concat().iter().zip(only.zonal.concat()) {
+            assert!((a - b).abs() <= 1e-12 * b.abs(), "of one session it is that of this session");
+        }
+    }
+    let given = "--set fod.response=out/group_response.txt --set fod.response_gm=out/group_response_gm.txt \
+                 --set fod.response_csf=out/group_response_csf.txt";
+    folder.done(&format!("bids in second participant --device cpu --preset fibres {given}"));
+}
+
+#[test]
 fn sticks_have_their_means_under_names_of_bids_and_are_tracked_through() {
     let folder = with_shells();
     let few = "[run]\nfits = [\"sticks\"]\n[sticks]\nburn_in = 20\njumps = 40\nsample_every = 10\n";

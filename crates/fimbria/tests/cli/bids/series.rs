@@ -35,6 +35,24 @@ fn only_the_magnitude_of_a_complex_series_is_one() {
 }
 
 #[test]
+fn a_raw_series_is_corrected_and_one_that_is_preprocessed_is_refused() {
+    let folder = raw(&["dwi"]);
+    let sidecar = folder.join("in/dwi.json");
+    fs::write(sidecar, r#"{"PhaseEncodingDirection": "j"}"#).unwrap();
+    folder.done(&format!("{PARTICIPANT} --raw"));
+    for file in ["desc-preproc_dwi.bvec", "desc-brain_mask.nii.gz", "desc-confounds_timeseries.tsv"]
+    {
+        assert!(folder.join(&format!("out/sub-01/dwi/sub-01_{file}")).exists(), "{file}");
+    }
+    folder.done("bids in out group");
+    let table = fs::read_to_string(folder.join("out/group_dwi.tsv")).unwrap();
+    assert!(table.contains("framewise_displacement_mean"), "{table}");
+    let preprocessed = with_data_set();
+    let error = preprocessed.failed(&format!("{PARTICIPANT} --raw --participant-label 01"));
+    assert!(error.contains("desc-preproc_dwi.nii.gz is preprocessed already"), "{error}");
+}
+
+#[test]
 fn an_unweighted_series_beside_another_is_left_aside_by_name() {
     let folder = raw(&["dir-AP_dwi", "dir-PA_dwi"]);
     let path = |name: &str| folder.join(&format!("in/sub-01/dwi/sub-01_dir-PA_dwi.{name}"));

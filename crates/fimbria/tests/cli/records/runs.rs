@@ -7,6 +7,7 @@ use crate::util::Folder;
 const SETTINGS: &[Row] = &[
     ("set", With("--set dti.method=ols")),
     ("fix-gradients", Own("a_wrong_table_is_mended_and_the_record_says_so")),
+    ("raw", Own("a_raw_run_is_a_correction_and_a_run_of_what_it_wrote")),
 ];
 
 const RUN: Proof = Proof {

@@ -6,24 +6,28 @@ mod method;
 mod section;
 mod tables;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{BvecFrame, Image, MapKind, Mask, WriteOptions, counted, write_image};
-use fimbria_registration::{self as registration, CorrectOptions, Corrected, Eddy};
+use fimbria_image::{BvecFrame, Image, MapKind, WriteOptions, counted, write_image};
+use fimbria_models::brain_mask::mean_unweighted;
+use fimbria_registration::{self as registration, CorrectOptions, Corrected, Eddy, Motion};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::compared::Agreement;
 pub use self::encoding::{EncodingError, PhaseEncoding};
-pub(in crate::stages) use self::method::METHOD;
-pub(in crate::stages) use self::section::section;
+pub(crate) use self::method::METHOD;
+pub(in crate::stages) use self::section::{framewise_mm, section};
 use super::load::{Subject, SubjectFiles};
-use super::made_mask::{mask_options, warn_of_made_mask};
+use super::made_mask::{MeanB0, mask_options, warn_of_made_mask};
 use super::sidecar::sidecars_of;
 use crate::options::{Described as _, choice};
 use crate::{
-    ByteSize, Carried, Choice, FileKind, Input, Logbook, MapFormat, Named, OutputFolder, Page,
-    Product, Products, Stage, StageError, Written,
+    ByteSize, Choice, FileKind, Input, Logbook, MapFormat, Named, OutputFolder, Page, Product,
+    Products, Stage, StageError, Written,
 };
 
 /// What `fimbria correct` writes.
@@ -32,6 +36,7 @@ pub const CORRECT_WRITES: &[Written] = &[
     Written::BVAL,
     Written::BVEC,
     Written::code("mask", "1 in the brain, in the frame of the series"),
+    Written::image("mean_b0", MapKind::Scalar, 0, "arbitrary", "mean of the unweighted volumes"),
     Written::file(
         "confounds.tsv",
         FileKind::Table,
@@ -116,12 +121,11 @@ enum CorrectError {
     Few(String),
 }
 
-/// What was made.
+/// What is written beside the mask and the table of the corrected [`Subject`].
 struct Made {
-    series: Image,
-    mask: Mask,
+    series: Arc<Image>,
     corrected: Corrected,
-    carried: Carried,
+    motions: Vec<Motion>,
 }
 
 /// Volumes that are compared with each other.
@@ -143,6 +147,21 @@ impl CorrectSeries {
             return Err(CorrectError::Memory { needed: ByteSize(needed), allowed });
         }
         Ok(())
+    }
+
+    /// The corrected series and its mask in this folder, with their table as FSL or a header has it.
+    fn corrected_files(&self, folder: &Path) -> SubjectFiles {
+        let file = |name: &str| folder.join(format!("{name}.{}", self.format.name()));
+        let SubjectFiles { b0_threshold, memory, scratch, grad_dev, .. } = self.files.clone();
+        let mask = Some(file("mask"));
+        SubjectFiles {
+            mask,
+            b0_threshold,
+            memory,
+            scratch,
+            grad_dev,
+            ..SubjectFiles::new(file("dwi"))
+        }
     }
 
     /// The series in memory, its table and mask.
@@ -169,14 +188,14 @@ impl CorrectSeries {
         Ok((series, subject))
     }
 
-    fn correct(&self, log: &Logbook<'_>) -> Result<Made, StageError> {
+    fn correct(&self, log: &Logbook<'_>) -> Result<(Subject, Made), StageError> {
         let encoding = match self.settings.phase_encoding {
             Some(Named(given)) => given,
             None => PhaseEncoding::from_sidecars(&self.files.dwi)?,
         };
         log.note(&format!("phase encoding {}", encoding.name()));
         let (mut series, subject) = self.read(log)?;
-        let Subject { dwi, gradients, mask, carried, .. } = subject;
+        let Subject { dwi, gradients, mask, grad_dev, carried } = subject;
         drop(dwi);
         let workers = log.session().on.workers;
         self.check_memory(&series, workers.threads())?;
@@ -199,10 +218,14 @@ impl CorrectSeries {
                 "volumes agree no better where they were laid than as they were measured: none was moved",
             );
         }
+        let motions = corrected.motions(&series.grid);
+        log.result(section::VOLUMES, tables::volumes(&corrected, &motions));
         log.result("is_better", corrected.is_better);
         log.result("phase_encoding", encoding.name());
         log.count("dropped_slices", corrected.outliers.len() as u64);
-        Ok(Made { series, mask, corrected, carried })
+        let (series, gradients) = (Arc::new(series), corrected.table.clone());
+        let subject = Subject { dwi: series.clone(), gradients, mask, grad_dev, carried };
+        Ok((subject, Made { series, corrected, motions }))
     }
 }
 
@@ -212,7 +235,7 @@ impl Stage for CorrectSeries {
     }
 
     fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Made>()]
+        vec![Product::of::<Subject>(), Product::of::<MeanB0>(), Product::of::<Made>()]
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -232,16 +255,22 @@ impl Stage for CorrectSeries {
     }
 
     fn outputs(&self) -> Vec<String> {
-        let images = ["dwi", "mask"].map(|name| format!("{name}.{}", self.format.name()));
+        let images =
+            ["dwi", "mask", MeanB0::STEM].map(|name| format!("{name}.{}", self.format.name()));
         let mut names = images.to_vec();
         if self.format != MapFormat::Mif {
             names.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
         }
+        names.extend(tables::NAMES.map(str::to_owned));
         names
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.correct(log)?);
+        let (subject, made) = self.correct(log)?;
+        let Subject { dwi, gradients, .. } = &subject;
+        products.put(MeanB0(mean_unweighted(&**dwi, gradients, log.session().on.workers)));
+        products.put(subject);
+        products.put(made);
         Ok(())
     }
 
@@ -251,7 +280,8 @@ impl Stage for CorrectSeries {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Made { series, mask, corrected, carried } = products.get::<Made>()?;
+        let Made { series, corrected, motions } = products.get::<Made>()?;
+        let Subject { mask, carried, .. } = products.get::<Subject>()?;
         let workers = log.session().on.workers;
         let mut image =
             |name: &str, image: &Image, options: &WriteOptions| -> Result<(), StageError> {
@@ -275,18 +305,27 @@ impl Stage for CorrectSeries {
             let description = "dropped slices as measured".to_owned();
             image("outliers", &slices, &WriteOptions { description, ..options })?;
         }
+        products.get::<MeanB0>()?.write(self.format.name(), carried, out, log)?;
         if !is_mif {
             let fsl = corrected.table.to_fsl(BvecFrame::Fsl, &series.grid.ras_from_vox);
             out.write("dwi.bval", fsl.bvals.as_bytes())?;
             out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
         }
-        let motions = corrected.motions(&series.grid);
-        let confounds = tables::confounds(corrected, &motions, self.settings.eddy.0.terms());
-        out.write("confounds.tsv", confounds.as_bytes())?;
-        out.write("outliers.tsv", tables::outliers(corrected).as_bytes())?;
-        for (name, text) in tables::eddy_files(corrected, &motions, mask) {
+        let terms = self.settings.eddy.0.terms();
+        for (name, text) in tables::all(corrected, motions, mask, terms) {
             out.write(name, text.as_bytes())?;
         }
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        products.put(self.corrected_files(folder).read(log)?);
+        products.put(MeanB0::read(folder, self.format.name(), log)?);
         Ok(())
     }
 }

@@ -1,59 +1,128 @@
-//! Motion and residuals of a corrected folder, drawn.
+//! What was corrected of a series and what was not; motion and residuals, drawn.
 
-use fimbria_report::Section;
 use fimbria_report::plot::{Axes, Axis, Guide, Marks, Series, xy};
+use fimbria_report::{Figure, Section, Table};
+use serde_json::Value;
 
+use super::METHOD;
 use super::compared::Agreement;
 use crate::RunRecord;
 
-/// The section of a table of confounds; `None` of another program's.
-pub(in crate::stages) fn section(confounds: &str, record: &RunRecord) -> Option<Section> {
+/// What records call the numbers of each volume.
+pub(super) const VOLUMES: &str = "volumes";
+
+/// And among them the framewise displacement.
+pub(super) const MOVED: &str = "framewise_displacement";
+
+/// Of a record with a correction.
+pub(in crate::stages) fn section(record: &RunRecord) -> Option<Section> {
     let agreement = record.results.get(Agreement::RESULT)?;
-    let mut lines = confounds.lines();
-    let heads: Vec<&str> = lines.next()?.split('\t').collect();
-    let rows: Vec<Vec<f64>> = lines
-        .map(|line| line.split('\t').map(|cell| cell.parse().unwrap_or(f64::NAN)).collect())
-        .collect();
-    let column = |name: &str| -> Option<Vec<[f64; 2]>> {
-        let at = heads.iter().position(|head| *head == name)?;
-        let point = |(volume, row): (usize, &Vec<f64>)| Some([volume as f64, *row.get(at)?]);
-        rows.iter().enumerate().map(point).collect()
+    let agreement = Agreement::in_words(&agreement["before"], &agreement["after"]);
+    let volumes = record.results.get(VOLUMES)?;
+    Some(
+        Section::new("From the scanner")
+            .table(corrections(record)?)
+            .text(format!("How volumes agree before and after: {agreement}."))
+            .figures(figures(volumes)),
+    )
+}
+
+/// The framewise displacement of each volume, mm; the first has none.
+pub(in crate::stages) fn framewise_mm(record: &RunRecord) -> Vec<Option<f64>> {
+    let moved = record.results.get(VOLUMES).and_then(|volumes| volumes[MOVED].as_array());
+    moved.into_iter().flatten().map(Value::as_f64).collect()
+}
+
+/// A row for each fault of a raw series: what was done to it, and what it means.
+fn corrections(record: &RunRecord) -> Option<Table> {
+    let settings = &record.parameters_of(METHOD.name)?["settings"];
+    let is_better = record.results.get("is_better")?.as_bool()?;
+    let done = |does: bool, done: &str| match (does, is_better) {
+        (false, _) => "not corrected".to_owned(),
+        (true, true) => done.to_owned(),
+        (true, false) => "left: volumes agreed no better".to_owned(),
     };
-    let moved = column("framewise_displacement")?;
-    let [before, after] = [column("residual_before")?, column("residual_after")?];
+    let slices = record.stages.iter().find_map(|stage| stage.counts.get("dropped_slices"));
+    let slices = slices.copied().unwrap_or(0);
+    let kept = settings["keep_dropped"].as_bool()?;
+    let dropped = match (slices, kept) {
+        (0, _) => "none seen".to_owned(),
+        (n, true) => format!("{n} listed, left as measured"),
+        (n, false) => format!("{n} replaced by predictions"),
+    };
+    let eddy = settings["eddy"].as_str()?;
+    let rows = [
+        (
+            "Head motion",
+            done(true, "corrected, the table turned with the head"),
+            "Every fit takes all volumes as of one place.",
+        ),
+        (
+            "Eddy currents",
+            done(eddy != "none", &format!("corrected ({eddy} fields)")),
+            "Left, they blur maps along the phase encoding.",
+        ),
+        (
+            "Dropped slices",
+            dropped,
+            "Left, they pull fits of whole slices towards false directions.",
+        ),
+        (
+            "Susceptibility",
+            "not corrected".to_owned(),
+            "Near air (frontal and temporal lobes) tissue lies millimetres from where a T1w image has it: maps, \
+             streamlines and regions there do not fit anatomy.",
+        ),
+        (
+            "Noise, ringing",
+            "not corrected".to_owned(),
+            "At high b noise raises signals, so that kurtosis and tissue fractions are biased; ringing changes \
+             kurtosis beside fluid. Denoise and unring before, in this order.",
+        ),
+        (
+            "Bias field",
+            "densities only, where they are normalised".to_owned(),
+            "Ratios such as FA, MD and kurtosis do not see it; S0 does.",
+        ),
+    ];
+    let rows = rows.map(|(what, done, means)| vec![what.to_owned(), done, means.to_owned()]);
+    Some(Table {
+        caption: String::new(),
+        columns: ["", "done", "what it means"].map(str::to_owned).to_vec(),
+        rows: rows.to_vec(),
+    })
+}
+
+/// Motion from volume to volume, and what predictions leave before and after.
+fn figures(volumes: &Value) -> Vec<(Figure, String)> {
+    let column = |name: &str| -> Vec<[f64; 2]> {
+        let values = volumes[name].as_array().into_iter().flatten().enumerate();
+        values.map(|(volume, x)| [volume as f64, x.as_f64().unwrap_or(f64::NAN)]).collect()
+    };
+    let line = |name, points| Series { name, points, marks: Marks::LineAndDots };
     let x = || Axis::new("volume", "");
-    let displaced = Series { name: "displacement", points: &moved, marks: Marks::LineAndDots };
+    let moved = column(MOVED);
     let motion = Axes {
         heading: "Motion from volume to volume",
         x: x(),
         y: Axis::new("framewise displacement", "mm"),
         guides: vec![Guide::Horizontal(0.5, "0.5 mm".to_owned())],
     };
-    let left = [("as measured", &before), ("corrected", &after)].map(|(name, points)| Series {
-        name,
-        points: &points[..],
-        marks: Marks::LineAndDots,
-    });
+    let [before, after] = ["residual_before", "residual_after"].map(column);
     let residual = Axes {
         heading: "What predictions leave",
         x: x(),
         y: Axis::new("residual over the mean", ""),
         ..Axes::default()
     };
-    let figures = vec![
+    vec![
         (
-            xy(&[displaced], &motion),
+            xy(&[line("displacement", &moved)], &motion),
             "A turn counts as the way of a point 50 mm from the middle.".to_owned(),
         ),
         (
-            xy(&left, &residual),
+            xy(&[line("as measured", &before), line("corrected", &after)], &residual),
             "Root mean square of each volume over its mean, both smoothed alike.".to_owned(),
         ),
-    ];
-    let agreement = Agreement::in_words(&agreement["before"], &agreement["after"]);
-    Some(
-        Section::new("Motion and eddy currents")
-            .text(format!("From before to after: {agreement}."))
-            .figures(figures),
-    )
+    ]
 }

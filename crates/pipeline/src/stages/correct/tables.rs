@@ -4,15 +4,53 @@ use std::fmt::Write as _;
 
 use fimbria_image::Mask;
 use fimbria_registration::{Corrected, Lattice, Motion, Place};
+use serde_json::{Value, json};
 
+use super::section::MOVED;
 use crate::stages::confounds::displaced_mm;
 use crate::stages::head::POSE_COLUMNS;
 
 /// The name of a table and its text.
 pub(super) type Text = (&'static str, String);
 
+/// Their names.
+pub(super) const NAMES: [&str; 7] = [
+    "confounds.tsv",
+    "outliers.tsv",
+    "eddy_parameters",
+    "eddy_movement_rms",
+    "eddy_outlier_map",
+    "eddy_outlier_n_stdev_map",
+    "eddy_outlier_report",
+];
+
+/// All tables; of fields with so many terms.
+pub(super) fn all(
+    corrected: &Corrected,
+    motions: &[Motion],
+    mask: &Mask,
+    terms: usize,
+) -> impl Iterator<Item = Text> {
+    let [parameters, rms, map, deviations, report] = eddy_files(corrected, motions, mask);
+    let texts = [confounds(corrected, motions, terms), outliers(corrected)];
+    NAMES.into_iter().zip(texts.into_iter().chain([parameters, rms, map, deviations, report]))
+}
+
+/// How far the head moved since the volume before, mm.
+fn displaced(motions: &[Motion], volume: usize) -> Option<f64> {
+    let before = &motions[volume.checked_sub(1)?];
+    Some(displaced_mm(numbers(before), numbers(&motions[volume])))
+}
+
+/// What the page shows of each volume.
+pub(super) fn volumes(corrected: &Corrected, motions: &[Motion]) -> Value {
+    let moved: Vec<_> = (0..motions.len()).map(|volume| displaced(motions, volume)).collect();
+    let [before, after] = &corrected.left;
+    json!({ MOVED: moved, "residual_before": before, "residual_after": after })
+}
+
 /// Motion, fields and residuals of each volume.
-pub(super) fn confounds(corrected: &Corrected, motions: &[Motion], terms: usize) -> String {
+fn confounds(corrected: &Corrected, motions: &[Motion], terms: usize) -> String {
     let mut text = format!(
         "{POSE_COLUMNS}\tframewise_displacement\teddy_shift\tresidual_before\tresidual_after\tdropped_slices"
     );
@@ -20,11 +58,8 @@ pub(super) fn confounds(corrected: &Corrected, motions: &[Motion], terms: usize)
     text += "\n";
     let number = |x: f64| if x.is_finite() { format!("{x:.6}") } else { "n/a".to_owned() };
     for (volume, motion) in motions.iter().enumerate() {
-        let here = numbers(motion);
-        let moved =
-            volume.checked_sub(1).map(|before| displaced_mm(numbers(&motions[before]), here));
-        let mut row: Vec<String> = here.iter().map(|x| format!("{x:.6}")).collect();
-        row.push(number(moved.unwrap_or(f64::NAN)));
+        let mut row: Vec<String> = numbers(motion).iter().map(|x| format!("{x:.6}")).collect();
+        row.push(number(displaced(motions, volume).unwrap_or(f64::NAN)));
         row.push(number(corrected.eddy_shift_mm[volume]));
         row.extend(corrected.left.iter().map(|left| number(left[volume])));
         let dropped = corrected.outliers.iter().filter(|outlier| outlier.volume == volume);
@@ -43,7 +78,7 @@ fn numbers(motion: &Motion) -> [f64; 6] {
 }
 
 /// Slices that lost their signal.
-pub(super) fn outliers(corrected: &Corrected) -> String {
+fn outliers(corrected: &Corrected) -> String {
     let mut text = "volume\tslice\tz\tsignal_left\n".to_owned();
     for outlier in &corrected.outliers {
         let [volume, slice] = [outlier.volume, outlier.slice];
@@ -53,7 +88,7 @@ pub(super) fn outliers(corrected: &Corrected) -> String {
 }
 
 /// The text files that programs which read FSL's `eddy` look for.
-pub(super) fn eddy_files(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> Vec<Text> {
+fn eddy_files(corrected: &Corrected, motions: &[Motion], mask: &Mask) -> [String; 5] {
     let (volumes, slices) = (corrected.places.len(), mask.grid.dims[2]);
     let outlier_at = |volume: usize, slice: usize| {
         corrected.outliers.iter().find(|o| (o.volume, o.slice) == (volume, slice))
@@ -83,18 +118,12 @@ pub(super) fn eddy_files(corrected: &Corrected, motions: &[Motion], mask: &Mask)
             format!("{}\n", all.map(|x| format!("{x:.6}")).collect::<Vec<_>>().join("  "))
         })
         .collect();
-    vec![
-        ("eddy_parameters", parameters),
-        ("eddy_movement_rms", movement_rms(corrected, mask)),
-        (
-            "eddy_outlier_map",
-            format!("One row per scan, one column per slice. Outlier: 1, Non-outlier: 0\n{is_one}"),
-        ),
-        (
-            "eddy_outlier_n_stdev_map",
-            format!("One row per scan, one column per slice.\n{deviations}"),
-        ),
-        ("eddy_outlier_report", report),
+    [
+        parameters,
+        movement_rms(corrected, mask),
+        format!("One row per scan, one column per slice. Outlier: 1, Non-outlier: 0\n{is_one}"),
+        format!("One row per scan, one column per slice.\n{deviations}"),
+        report,
     ]
 }
 

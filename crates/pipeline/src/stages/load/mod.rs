@@ -6,16 +6,14 @@ mod files;
 use std::path::Path;
 use std::sync::Arc;
 
-use fimbria_image::{
-    Datatype, GradientTable, Image, Mask, SignalSource, WriteOptions, read_mask, write_image,
-};
+use fimbria_image::{GradientTable, Image, Mask, SignalSource, read_mask, write_image};
 use fimbria_models::brain_mask::mean_unweighted;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use self::error::LoadError;
 pub use self::files::SubjectFiles;
-use super::made_mask::mask_options;
+use super::made_mask::{MeanB0, OUTLINE, RestoredMeanB0, mask_options};
 use super::method::Method;
 use crate::{
     Carried, Derivatives, Input, Logbook, MapStyle, OutputFolder, Product, Products, Stage,
@@ -23,6 +21,8 @@ use crate::{
 };
 
 pub(super) const METHOD: Method = Method {
+    restored: RestoredMeanB0::of_record,
+    section: Some(OUTLINE),
     derivatives: Some(Derivatives {
         place: |file, names| {
             let mask = file.stem() == "mask";
@@ -103,7 +103,7 @@ impl Load {
     /// Names of the mask and the mean, where they are written.
     fn found(&self) -> Option<[String; 2]> {
         let style = self.found.filter(|_| self.files.mask.is_none())?;
-        Some(["mask", "mean_b0"].map(|name| format!("{name}.{}", style.extension())))
+        Some(["mask", MeanB0::STEM].map(|name| format!("{name}.{}", style.extension())))
     }
 }
 
@@ -113,7 +113,8 @@ impl Stage for Load {
     }
 
     fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Subject>()]
+        let mean = self.found().map(|_| Product::of::<MeanB0>());
+        [Product::of::<Subject>()].into_iter().chain(mean).collect()
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -127,7 +128,13 @@ impl Stage for Load {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.files.read(log)?);
+        let subject = self.files.read(log)?;
+        if self.found().is_some() {
+            let Subject { dwi, gradients, .. } = &subject;
+            let workers = log.session().on.workers;
+            products.put(MeanB0(mean_unweighted(&**dwi, gradients, workers)));
+        }
+        products.put(subject);
         Ok(())
     }
 
@@ -141,18 +148,12 @@ impl Stage for Load {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Some([mask, mean]) = self.found() else { return Ok(()) };
-        let Subject { dwi, gradients, mask: voxels, carried, .. } = products.get::<Subject>()?;
+        let Some((style, [mask, _])) = self.found.zip(self.found()) else { return Ok(()) };
+        let Subject { mask: voxels, carried, .. } = products.get::<Subject>()?;
         let workers = log.session().on.workers;
-        let options = mask_options(carried);
         let path = out.stage(&mask)?;
-        workers.install(|| write_image(&path, &voxels.to_image(), &options))?;
-        let image = mean_unweighted(&**dwi, gradients, workers);
-        let path = out.stage(&mean)?;
-        let description = "mean of the unweighted volumes".to_owned();
-        let options = WriteOptions { datatype: Datatype::Float32, description, ..options };
-        workers.install(|| write_image(&path, &image, &options))?;
-        Ok(())
+        workers.install(|| write_image(&path, &voxels.to_image(), &mask_options(carried)))?;
+        products.get::<MeanB0>()?.write(style.extension(), carried, out, log)
     }
 
     fn restore(
@@ -162,9 +163,13 @@ impl Stage for Load {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let subject = match self.found() {
-            Some([mask, _]) => self.files.read_on(log, |series, _, workers| {
-                Ok(workers.install(|| read_mask(folder.join(mask), series.grid()))?)
-            })?,
+            Some([mask, _]) => {
+                let extension = self.found.unwrap_or_default().extension();
+                products.put(MeanB0::read(folder, extension, log)?);
+                self.files.read_on(log, |series, _, workers| {
+                    Ok(workers.install(|| read_mask(folder.join(mask), series.grid()))?)
+                })?
+            }
             None => self.files.read(log)?,
         };
         products.put(subject);

@@ -105,6 +105,11 @@ impl Report {
                 page = page.warning(format!("{}: {warning}", record.task));
             }
         }
+        let shown = Shown { products, records, fa: fit.map("FA"), mask: &mask };
+        let [series, fibres, others] = methods::sections_around_fits();
+        for section in series {
+            page = (section.draw)(&shown)?.into_iter().fold(page, Page::section);
+        }
         if let Some(quality) = judged {
             page = page.section(sections::quality::series(quality));
         }
@@ -112,8 +117,6 @@ impl Report {
         if let Some(section) = sections::dti::directions(fit, &mask)? {
             page = page.section(section);
         }
-        let shown = Shown { products, records, fa: fit.map("FA"), mask: &mask };
-        let [fibres, others] = methods::sections_around_fits();
         for section in fibres {
             page = (section.draw)(&shown)?.into_iter().fold(page, Page::section);
         }

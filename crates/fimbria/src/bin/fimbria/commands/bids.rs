@@ -75,6 +75,10 @@ pub(crate) struct Bids {
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
 
+    /// Series are as they left the scanner: correct motion, eddy currents and dropped slices first
+    #[arg(long)]
+    raw: bool,
+
     /// Mend the gradient table of each series as its check says, before anything is fitted; a series whose
     /// data do not tell fails
     #[arg(long)]
@@ -159,6 +163,13 @@ const WRITES: &[Written] = &[
         number, which leads to its page",
     )
     .only("group"),
+    Written::file(
+        "group_response*.txt",
+        FileKind::Table,
+        "mean responses of the sessions: fibres, _gm, _csf; for `--set fod.response=FILE` and so on, so that \
+         densities of all subjects compare",
+    )
+    .only("group, where densities are made"),
 ];
 
 const HELP: &str = "\
@@ -213,6 +224,7 @@ impl Bids {
             preset,
             config,
             mut settings,
+            raw,
             fix_gradients,
             force,
             report_output_level: Named(pages),
@@ -240,6 +252,9 @@ impl Bids {
                     }
                 };
                 config = config.with_settings(&settings)?;
+                if raw {
+                    config = config.with_correction();
+                }
                 config.input.memory = memory::allowed();
                 let workers = threads.start()?;
                 let opened = devices.open(console)?;

@@ -36,6 +36,10 @@ pub(crate) struct Run {
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
 
+    /// The series is as it left the scanner: correct motion, eddy currents and dropped slices first
+    #[arg(long)]
+    raw: bool,
+
     /// Mend the gradient table as its check says, before anything is fitted; refused where the data do not
     /// tell
     #[arg(long)]
@@ -70,6 +74,8 @@ static WRITES: LazyLock<Vec<Written>> = LazyLock::new(|| {
 const BEFORE_FITS: &[Written] = &[
     Written::folder("plan/", "plan.json: what was asked for and is not made, and why")
         .only("where there is such"),
+    Written::folder("correct/", "the corrected series, as `fimbria correct` writes it")
+        .only("with --raw, in place of load/"),
     Written::folder(
         "load/",
         "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
@@ -116,6 +122,8 @@ Configuration:
                                # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
                                # smt, dkimicro, mapmri, expr; or by a word:
                                # preset = \"maps\" (fibres, connectome, everything, susceptibility)
+    [correct]                  # with such a table, or --raw: the series is corrected first
+    phase_encoding = \"j\"
     [dti]
     method = \"wls\"             # a table for each fit, with the long options of its command,
     bmax = 1500                # _ for -: maps = [\"FA\", \"MD\"], shells = [1000, 2000]
@@ -168,6 +176,7 @@ impl Run {
             dwi,
             config,
             mut settings,
+            raw,
             fix_gradients,
             subject,
             output,
@@ -188,6 +197,9 @@ impl Run {
             },
         };
         let mut config = config.with_settings(&settings)?;
+        if raw {
+            config = config.with_correction();
+        }
         match (memory::allowed(), config.input.memory) {
             (None, Some(memory)) => memory::limit_to(memory).map_err(Failure::usage)?,
             (allowed, _) => config.input.memory = allowed,

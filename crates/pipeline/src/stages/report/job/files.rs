@@ -39,7 +39,7 @@ pub(super) fn sections(job: &JobPage, names: &[&str]) -> Result<Vec<Section>, St
         } else if *name == "profile.tsv" {
             sections.push(profile(&read(name)?));
         } else if *name == "confounds.tsv"
-            && let Some(section) = correct::section(&read(name)?, &job.record)
+            && let Some(section) = correct::section(&job.record)
         {
             sections.push(section);
         } else if name.ends_with(".tsv") {
