@@ -58,9 +58,9 @@ fn stages(run: &RunContext<'_>) -> Stages {
 /// What was done, in words for a paper.
 fn text(fod: &fod::Parameters, peaks: Option<&PeaksParameters>) -> Methods {
     let mut text = format!(
-        "Fibre orientation densities of degree {} were estimated by constrained spherical \
-         deconvolution of all shells, non-negative in every direction of a dense set, with {}.",
-        fod.order.0.0,
+        "Fibre orientation densities{} were estimated by constrained spherical deconvolution of all \
+         shells, non-negative in every direction of a dense set, with {}.",
+        fod.order.0.0.map_or_else(String::new, |degree| format!(" of degree {degree}")),
         responses(fod),
     );
     let mut references = vec![
