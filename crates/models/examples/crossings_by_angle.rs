@@ -178,7 +178,7 @@ fn dwi2fod(
 ) -> Result<(Image, f64), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name);
-    write_image(&path("dwi.nii"), series, &WriteOptions::default())?;
+    write_image(path("dwi.nii"), series, &WriteOptions::default())?;
     fs::write(path("grad.b"), table.to_mrtrix())?;
     let mut command = Command::new("dwi2fod");
     command.args(["-quiet", "-nthreads", "1", "-grad", "grad.b"]).current_dir(folder.path());

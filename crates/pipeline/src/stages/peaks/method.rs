@@ -60,7 +60,10 @@ fn text(fod: &fod::Parameters, peaks: Option<&PeaksParameters>) -> Methods {
     let mut text = format!(
         "Fibre orientation densities{} were estimated by constrained spherical deconvolution of all \
          shells, non-negative in every direction of a dense set, with {}.",
-        fod.order.0.0.map_or_else(String::new, |degree| format!(" of degree {degree}")),
+        match fod.order.0.0 {
+            Some(degree) => format!(" of degree {degree}"),
+            None => " of degree 12, or 8 of fewer than 28 directions,".to_owned(),
+        },
         responses(fod),
     );
     let mut references = vec![

@@ -229,4 +229,13 @@ mod tests {
         }
         assert_eq!(cutoff(Algorithm::Deterministic, EndedBy::Densities), Some(0.1));
     }
+
+    #[test]
+    fn densities_of_higher_orders_are_followed_down_to_the_same_part_of_a_fibre() {
+        let usual: TrackParameters = usual();
+        let usual = usual.resolve(&setting(Through::Densities, Place::Command));
+        let cutoff = |order| usual.density_propagation(2.0, order).cutoff;
+        assert_eq!([4, 8].map(cutoff), [0.15; 2]);
+        assert!((cutoff(12) - 0.15 * 91.0 / 45.0).abs() < 1e-6);
+    }
 }
