@@ -12,6 +12,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/unrolled/generate.rs");
     let folder = env::var("OUT_DIR")?;
-    fs::write(Path::new(&folder).join("forms.rs"), generate::rust_forms(&[4, 6, 8]))?;
+    fs::write(Path::new(&folder).join("forms.rs"), generate::rust_forms(&[4, 6, 8, 10, 12]))?;
     Ok(())
 }

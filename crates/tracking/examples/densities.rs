@@ -6,7 +6,7 @@
 //!     [select=4000] [step=] [angle=] [cutoff=] [probe=] [places=3] [power=1] [seed=1] [crop] [backtrack]
 //! ```
 //!
-//! FOD has harmonics in MRtrix's basis of order 4, 6 or 8. Lengths are voxel edges, the angle is degrees.
+//! FOD has harmonics in MRtrix's basis of order 4 to 12. Lengths are voxel edges, the angle is degrees.
 
 #![allow(clippy::print_stdout, reason = "its numbers are what it is for")]
 
@@ -41,7 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         15 => 4,
         28 => 6,
         45 => 8,
-        n => return Err(format!("{n} volumes are no harmonics of order 4, 6 or 8").into()),
+        66 => 10,
+        91 => 12,
+        n => return Err(format!("{n} volumes are no harmonics of order 4 to 12").into()),
     };
     let basis = Some(ShBasis::Mrtrix);
     let frame = BvecFrame::Scanner;

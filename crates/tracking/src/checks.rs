@@ -52,7 +52,7 @@ pub fn checks() -> Vec<Check> {
         ("tracking (maxima)", DensityRule::Maximum),
     ];
     let through_densities = densities.into_iter().flat_map(|(name, rule)| {
-        [4, 6, 8].map(|order| {
+        [4, 6, 8, 10, 12].map(|order| {
             let options = DensityPropagation {
                 rule,
                 step_mm: 0.7,

@@ -21,11 +21,12 @@ use crate::voxelwise::{Tile, VoxelFit as _};
 /// what that may leave of the least determined coefficients.
 const TOLERANCE: f64 = 3e-5;
 
-/// Checks of densities of order 4 with fibres alone and 8 with three tissues, of `table` and of one shell.
+/// Checks of densities of order 4 with fibres alone and 8 and 10 with three tissues, of `table` and of one shell.
 pub(crate) fn checks(table: fn() -> GradientTable) -> Vec<Check> {
     [
         ("fibre densities (order 4)", 4, false, table as fn() -> GradientTable),
         ("fibre densities (order 8, 3 tissues)", 8, true, table),
+        ("fibre densities (order 10, 3 tissues)", 10, true, table),
         ("fibre densities (order 8, 3 tissues of one shell)", 8, true, one_shell),
     ]
     .into_iter()

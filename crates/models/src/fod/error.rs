@@ -13,7 +13,7 @@ use crate::voxelwise::JobError;
 #[derive(Debug, thiserror::Error)]
 pub enum FodError {
     /// An order that is not offered.
-    #[error("order {0}: fibre orientation densities have order 4, 6 or 8")]
+    #[error("order {0}: fibre orientation densities have order 4, 6, 8, 10 or 12")]
     Order(usize),
     /// A regularisation that is none.
     #[error("a regularisation of {0}: it is a small positive number")]

@@ -21,7 +21,7 @@
 //! # Super-resolution
 //! An order needs (order + 1)(order + 2)/2 directions to be determined by the data alone. With
 //! fewer the constraint supplies the rest, as Tournier (2007) showed, as long as the directions
-//! determine the function up to half the order (6 unknowns for order 4, 15 for 6 and 8): with fewer
+//! determine the function up to half the order (6 unknowns for order 4, 15 for 6 and 8, 28 for 10 and 12): with fewer
 //! than that the order is refused. A slight preference for small coefficients
 //! ([`REGULARISATION`]) decides what neither data nor constraint do.
 
@@ -45,7 +45,7 @@ mod tests;
 
 pub use deconvolution::Deconvolution;
 pub use error::FodError;
-pub use fit::{FodFit, check_directions, fit, maps};
-pub use options::{FodOptions, REGULARISATION, Tissues};
+pub use fit::{FodFit, check_directions, fit, maps, usual_order};
+pub use options::{FodOptions, HIGHEST_ORDER, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

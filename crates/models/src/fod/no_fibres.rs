@@ -71,8 +71,8 @@ impl NoFibres {
     }
 }
 
-/// Coefficients of order 8.
-const MOST_HARMONICS: usize = 45;
+/// Coefficients of order 12.
+const MOST_HARMONICS: usize = 91;
 
 /// The x ≥ 0 that minimises ½ xᵀHx - fᵀx of two unknowns; H is given as its entries 11, 12 and 22, which
 /// for tissues are all positive.

@@ -6,6 +6,9 @@ use super::{FodError, Response};
 /// data nor the constraint determine stays small.
 pub const REGULARISATION: f64 = 1e-5;
 
+/// The highest degree of densities.
+pub const HIGHEST_ORDER: usize = 12;
+
 /// On one shell, what an amount of fibres costs, relative to what its directions say of the amount of a
 /// single fibre, which loses this much of 1. Fibres that cross or fan out say less and lose more.
 pub(crate) const LEAST_FIBRES: f64 = 0.03;
@@ -26,7 +29,7 @@ pub enum Tissues {
 /// Everything a deconvolution may be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FodOptions {
-    /// The degree of the density: 4, 6 or 8.
+    /// The degree of the density: 4, 6, 8, 10 or 12.
     pub order: usize,
     /// The compartments.
     pub tissues: Tissues,
@@ -56,7 +59,7 @@ impl Default for FodOptions {
 
 impl FodOptions {
     pub(crate) fn check(&self) -> Result<(), FodError> {
-        if !matches!(self.order, 4 | 6 | 8) {
+        if !matches!(self.order, 4 | 6 | 8 | 10 | 12) {
             return Err(FodError::Order(self.order));
         }
         if !(self.regularisation > 0.0 && self.regularisation.is_finite()) {

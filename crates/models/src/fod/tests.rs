@@ -176,7 +176,7 @@ fn noisy_voxels(deconvolution: &Deconvolution, n: usize) -> Vec<Vec<f32>> {
 #[test]
 fn the_axis_and_amount_of_one_fibre_come_back() {
     let table = multi_shell();
-    for order in [4, 6, 8] {
+    for order in [4, 6, 8, 10, 12] {
         let deconvolution = problem(&table, order, true);
         let axis = at(37.0);
         let (x, outcome) = solve(&deconvolution, &signal(&deconvolution, &[(axis, 0.7)], 0.2, 0.1));
@@ -236,6 +236,21 @@ fn fibres_crossing_at_90_and_60_degrees_are_told_apart() {
 }
 
 #[test]
+fn fibres_crossing_at_45_degrees_are_told_apart_by_order_12_and_not_by_order_8() {
+    for (order, n) in [(8, 1), (12, 2)] {
+        let deconvolution = problem(&multi_shell(), order, true);
+        let samples = signal(&deconvolution, &[(X, 0.5), (at(45.0), 0.5)], 0.0, 0.0);
+        let found = peaks(&solve(&deconvolution, &samples).0, order);
+        assert_eq!(found.len(), n, "{order}: {found:?}");
+        for axis in [X, at(45.0)].into_iter().filter(|_| n == 2) {
+            let error = found.iter().map(|f| angle(*f, axis)).fold(90.0, f64::min);
+            // They pull each other together.
+            assert!(error < 6.0, "{error}");
+        }
+    }
+}
+
+#[test]
 fn grey_matter_and_fluid_alone_leave_no_fibres() {
     let deconvolution = problem(&multi_shell(), 8, true);
     let (x, _) = solve(&deconvolution, &signal(&deconvolution, &[], 0.6, 0.4));
@@ -276,6 +291,7 @@ fn nothing_is_negative_and_the_fast_solution_is_the_oracles() {
         (4, true, multi_shell()),
         (6, true, multi_shell()),
         (8, true, multi_shell()),
+        (12, true, multi_shell()),
         (8, false, one_shell()),
         (6, true, one_shell()),
     ] {
@@ -535,6 +551,12 @@ fn super_resolution_is_allowed_up_to_half_the_order() {
         matches!(few, FodError::Directions { order: 8, needed: 15, found: 14, determined: 45 }),
         "{few}"
     );
+    // 28 directions determine order 6, which lets the constraint carry order 12.
+    let twelve = |n| {
+        let options = FodOptions { order: 12, ..FodOptions::default() };
+        Deconvolution::new(&table(n), &responses(&table(n), 12, false), &options)
+    };
+    assert!(twelve(28).is_ok() && twelve(27).is_err());
     let generator = problem(&multi_shell(), 8, true);
     let deconvolution = Deconvolution::new(&table(30), &white(30), &options).unwrap();
     let mut samples = vec![0.0; 31];

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Asked, ConfigError, RunConfig};
 use crate::options::{Values, from_values};
 use crate::stages::fits::fit_maps::FitModel as _;
-use crate::stages::fits::fod::{self, Degree, LEAST_DIRECTIONS, degree_in_run};
+use crate::stages::fits::fod::{self, LEAST_DIRECTIONS, degree_in_run};
 use crate::stages::fits::{FOD, Fit};
 use crate::stages::in_run::InRunError;
 use crate::{Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
@@ -153,8 +153,8 @@ impl Asked {
             let volumes = volumes.map_err(|error| InRunError::Fit(error.into()))?;
             let directions = volumes.gradients.most_directions_of_a_shell();
             match degree_in_run(&volumes.gradients) {
-                Some(degree) if degree == parameters.order.0 => return Ok(()),
-                Some(Degree(degree)) => {
+                Some(degree) if degree == parameters.degree(&volumes.gradients) => return Ok(()),
+                Some(degree) => {
                     self.plan.lower_degree = Some(LowerDegree { degree, directions });
                     return Ok(());
                 }

@@ -8,6 +8,7 @@ use fimbria_image::{
     BvecFrame, GridMismatch, ImageError, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
     counted, read_mask,
 };
+use fimbria_tensors::peaks::ORDERS;
 use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ impl Choice for ShBasis {
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct OrientationFiles {
     /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
-    /// where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)
+    /// where the image itself does not say so), of order 4 to 12 (15, 28, 45, 66 or 91 volumes)
     #[arg(value_name = "IMAGE")]
     #[arg(takes = Takes::IMAGE.frame("as --frame says"))]
     pub image: PathBuf,
@@ -78,7 +79,7 @@ pub enum FieldError {
     /// No even order has that many coefficients.
     #[error(
         "{} has {}; unique entries or spherical harmonics of order 4 are 15, of order 6 are 28, of \
-         order 8 are 45", path.display(), counted(*volumes, "volume")
+         order 8 are 45, of order 10 are 66, of order 12 are 91", path.display(), counted(*volumes, "volume")
     )]
     Volumes {
         /// The image.
@@ -173,7 +174,7 @@ fn order_of(path: &Path, asked: Option<usize>, volumes: usize) -> Result<usize, 
     let path = path.to_owned();
     match asked {
         None => lmax_of_count(volumes)
-            .filter(|order| (4..=8).contains(order))
+            .filter(|order| ORDERS.contains(order))
             .ok_or(FieldError::Volumes { path, volumes }),
         Some(order) if order > 1000 || sh_count(order) != volumes => {
             let expected = sh_count(order.min(1000));

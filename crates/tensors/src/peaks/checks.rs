@@ -12,15 +12,18 @@ use crate::starts::on_half_sphere;
 
 /// Sums of powers along three orthogonal axes: each axis is a maximum, whatever the others weigh.
 pub(crate) fn checks() -> Vec<Check> {
-    [("peaks (4)", 4, false), ("peaks (6)", 6, false), ("peaks of harmonics (8)", 8, true)]
-        .into_iter()
-        .map(|(name, order, harmonics)| {
-            let sources = plan(order, harmonics).map_or_else(Vec::new, |plan| vec![source(&plan)]);
-            Check::new(name, sources, move |device, extent| {
-                compare(device, extent, order, harmonics)
-            })
-        })
-        .collect()
+    [
+        ("peaks (4)", 4, false),
+        ("peaks (6)", 6, false),
+        ("peaks of harmonics (8)", 8, true),
+        ("peaks of harmonics (12)", 12, true),
+    ]
+    .into_iter()
+    .map(|(name, order, harmonics)| {
+        let sources = plan(order, harmonics).map_or_else(Vec::new, |plan| vec![source(&plan)]);
+        Check::new(name, sources, move |device, extent| compare(device, extent, order, harmonics))
+    })
+    .collect()
 }
 
 fn plan(order: usize, harmonics: bool) -> Option<Plan> {

@@ -10,7 +10,7 @@ use crate::sh::ShError;
 #[derive(Debug, thiserror::Error)]
 pub enum PeaksError {
     /// Only these orders have unrolled products.
-    #[error("peaks are found in forms of order 4, 6 or 8, not {order}")]
+    #[error("peaks are found in forms of order 4, 6, 8, 10 or 12, not {order}")]
     Order {
         /// The order asked for.
         order: usize,

@@ -13,7 +13,10 @@ use super::matrix::Matrix;
 use super::options::{PeakOptions, PeakStatus};
 use super::tile::{FindTile, Plan, Scratch, entries};
 use crate::sh::{ShBasis, ShToForm};
-use crate::unrolled::{Order4, Order6, Order8};
+use crate::unrolled::{Order4, Order6, Order8, Order10, Order12};
+
+/// The orders of forms, or highest degrees of harmonics, whose peaks are found.
+pub const ORDERS: [usize; 5] = [4, 6, 8, 10, 12];
 
 /// Voxels of one task.
 pub(super) const BLOCK: usize = 4096;
@@ -66,7 +69,7 @@ impl PeakCounts {
 }
 
 /// The maxima of forms given by their unique entries: `forms` has a volume for each, lexicographic,
-/// never multiplied by multiplicities, in scanner RAS+ axes; `order` is 4, 6 or 8.
+/// never multiplied by multiplicities, in scanner RAS+ axes; `order` is one of [`ORDERS`].
 ///
 /// Results have the same bits for any number of threads, on every SIMD level that fuses
 /// multiply-add, and on devices.
@@ -85,7 +88,7 @@ pub fn find_peaks(
 }
 
 /// The maxima of functions on the sphere given by even spherical harmonics in `basis` up to degree
-/// `lmax` (4, 6 or 8), one volume for each coefficient, in scanner RAS+ axes.
+/// `lmax` (one of [`ORDERS`]), one volume for each coefficient, in scanner RAS+ axes.
 ///
 /// # Errors
 /// As [`find_peaks`].
@@ -111,7 +114,7 @@ fn find(
     progress: &dyn Progress,
 ) -> Result<Peaks, PeaksError> {
     let start = Instant::now();
-    if !matches!(order, 4 | 6 | 8) {
+    if !ORDERS.contains(&order) {
         return Err(PeaksError::Order { order });
     }
     let (expected, volumes) = (entries(order), source.n_volumes());
@@ -198,7 +201,10 @@ impl Job<'_> {
         match plan.order {
             4 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order4> }),
             6 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order6> }),
-            _ => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order8> }),
+            8 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order8> }),
+            10 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order10> }),
+            // No other is taken.
+            _ => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order12> }),
         }
     }
 

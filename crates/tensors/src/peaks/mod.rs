@@ -28,5 +28,5 @@ mod tile;
 pub(crate) use checks::checks;
 pub(crate) use directions::Directions;
 pub use error::PeaksError;
-pub use find::{PeakCounts, Peaks, find_peaks, find_peaks_sh};
+pub use find::{ORDERS, PeakCounts, Peaks, find_peaks, find_peaks_sh};
 pub use options::{PeakOptions, PeakStatus};

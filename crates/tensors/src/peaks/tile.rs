@@ -218,7 +218,7 @@ fn climb<F: Form, S: Simd>(
     let lanes = Lanes::<S>::LANES;
     open.clear();
     open.extend(0..climbs.len() as u32);
-    let mut entries = [[0.0; 16]; 45];
+    let mut entries = F::all([0.0; 16]);
     let mut steps = 0;
     while !open.is_empty() && steps < plan.max_iterations {
         let round = ROUND.min(plan.max_iterations - steps);
@@ -241,7 +241,7 @@ fn climb<F: Form, S: Simd>(
                 state[6][lane] = climb.value;
                 state[7][lane] = climb.radius;
             }
-            for (entry, row) in entries[..F::ENTRIES].iter_mut().zip(form.chunks_exact(plan.tile)) {
+            for (entry, row) in entries.as_mut().iter_mut().zip(form.chunks_exact(plan.tile)) {
                 for lane in 0..lanes {
                     entry[lane] = row[columns[lane]] * inverses[lane];
                 }
@@ -278,14 +278,14 @@ fn climb<F: Form, S: Simd>(
 #[inline(always)]
 fn climb_bundle<F: Form, S: Simd>(
     simd: S,
-    entries: &[[f32; 16]; 45],
+    entries: &F::Of<[f32; 16]>,
     state: &mut [[f32; 16]; 8],
     round: usize,
     tolerance: f32,
 ) -> [f32; 16] {
     let zero = Lanes::new(simd, 0.0);
-    let mut a = [zero; 45];
-    for (a, entry) in a[..F::ENTRIES].iter_mut().zip(entries) {
+    let mut a = F::all(zero);
+    for (a, entry) in a.as_mut().iter_mut().zip(entries.as_ref()) {
         *a = Lanes::load(simd, entry);
     }
     let load = |i: usize| Lanes::load(simd, &state[i]);
@@ -298,7 +298,7 @@ fn climb_bundle<F: Form, S: Simd>(
     let mut rest = climber;
     let mut end = zero;
     for _ in 0..round {
-        let outcome = ascent::step::<F, _>(&a, &mut climber, tolerance);
+        let outcome = ascent::step::<F, _>(a.as_ref(), &mut climber, tolerance);
         let newly = outcome.at_rest & end.equals(zero);
         for i in 0..3 {
             rest.x[i] = Lanes::select(newly, climber.x[i], rest.x[i]);

@@ -185,10 +185,13 @@ pub(crate) fn rust_forms(orders: &[usize]) -> String {
              #[derive(Clone, Copy, Debug)]\n\
              pub struct Order{m};\n\n\
              impl Form for Order{m} {{\n    \
+             type Of<T: Copy> = [T; {count}];\n    \
              const ORDER: usize = {m};\n    \
              const ENTRIES: usize = {count};\n    \
              const CONTRACTION_FLOPS: usize = {};\n    \
              const PLAIN_FLOPS: usize = {};\n\n    \
+             #[inline(always)]\n    \
+             fn all<T: Copy>(x: T) -> [T; {count}] {{\n        [x; {count}]\n    }}\n\n    \
              #[inline(always)]\n    \
              fn contract<R: Real>(a: &[R], x: &[R; 3]) -> [R; 6] {{\n{open}{}        \
              [b0, b1, b2, b3, b4, b5]\n    }}\n\n    \

@@ -19,6 +19,8 @@ pub use generate::{kernel_flops, kernel_functions};
 /// A homogeneous form of one order in three variables, by the unique entries of its symmetric
 /// tensor (lexicographic, not multiplied by multiplicities).
 pub trait Form: Copy + Send + Sync {
+    /// A number for each unique entry.
+    type Of<T: Copy>: AsRef<[T]> + AsMut<[T]> + Copy;
     /// The order m, its degree.
     const ORDER: usize;
     /// Number of unique entries.
@@ -28,6 +30,9 @@ pub trait Form: Copy + Send + Sync {
     /// Operations of [`plain_value`](Self::plain_value) and [`plain_vector`](Self::plain_vector)
     /// together, before a compiler finds what they have in common.
     const PLAIN_FLOPS: usize;
+
+    /// The same for every unique entry.
+    fn all<T: Copy>(x: T) -> Self::Of<T>;
 
     /// B = A x^(m-2): xx xy xz yy yz zz.
     ///

@@ -20,7 +20,7 @@ fn no_kernel_races_or_leaves_its_buffers() {
 fn devices_and_threads_find_the_same_peaks() {
     let Some(device) = fimbria_testing::opencl_device() else { return };
     let directions = crate::forms::normal_directions(6, 3 * 6000);
-    for order in [4, 8] {
+    for order in [4, 8, 12] {
         let mut fibres: Vec<_> = directions
             .chunks(3)
             .map(|u| crate::forms::powers(order, &[(1.0, u[0]), (0.7, u[1]), (0.4, u[2])]))

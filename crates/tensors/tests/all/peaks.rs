@@ -4,7 +4,7 @@ use crate::forms::{angle, frame, image_of, normal_directions, powers};
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_image::{Image, Mask};
 use fimbria_tensors::peaks::{
-    PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
+    ORDERS, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
 };
 use fimbria_tensors::sh::{ShBasis, ShToForm};
 
@@ -25,7 +25,7 @@ fn peaks_of(found: &Peaks, voxel: usize) -> Vec<[f64; 3]> {
 #[test]
 fn a_single_fibre_is_its_own_direction() {
     let directions = normal_directions(1, 500);
-    for order in [4, 6, 8] {
+    for order in ORDERS {
         let forms: Vec<_> = directions.iter().map(|&u| powers(order, &[(0.7, u)])).collect();
         let found = find(&forms, order, &PeakOptions::default());
         for (voxel, u) in directions.iter().enumerate() {
@@ -45,7 +45,7 @@ fn orthogonal_fibres_are_found_by_value() {
     // With orthogonal axes each is a maximum whatever the others weigh.
     let axes = normal_directions(2, 300);
     let frames: Vec<[[f64; 3]; 3]> = axes.chunks(2).map(|p| frame(p[0], p[1])).collect();
-    for order in [4, 6, 8] {
+    for order in ORDERS {
         let forms: Vec<_> = frames
             .iter()
             .map(|[u, v, w]| powers(order, &[(0.5, *v), (1.0, *u), (0.3, *w)]))
@@ -212,7 +212,7 @@ fn what_cannot_be_searched_is_refused() {
 #[test]
 fn harmonics_have_the_peaks_of_their_form() {
     let directions = normal_directions(5, 400);
-    for order in [4, 6, 8] {
+    for order in ORDERS {
         let forms: Vec<_> =
             directions.chunks(2).map(|u| powers(order, &[(1.0, u[0]), (0.8, u[1])])).collect();
         let expected = find(&forms, order, &PeakOptions::default());

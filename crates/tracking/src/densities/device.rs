@@ -246,7 +246,9 @@ pub(crate) fn source(densities: &Densities, propagation: &DensityPropagation) ->
     let few: &[f32] = match order {
         4 => &const { weights::<2, 6>() },
         6 => &const { weights::<4, 15>() },
-        _ => &const { weights::<6, 28>() },
+        8 => &const { weights::<6, 28>() },
+        10 => &const { weights::<8, 45>() },
+        _ => &const { weights::<10, 66>() },
     };
     let (places, power) = match propagation.rule {
         DensityRule::Arcs { power, places } => (limited(places), power),

@@ -15,7 +15,7 @@ use crate::field::{Lattice, floor, is_reversed, padded_slots};
 pub(super) const WIDTH: usize = 16;
 
 /// Room for the form of the highest order.
-pub(super) const MAX_TERMS: usize = 48;
+pub(super) const MAX_TERMS: usize = 96;
 
 /// A function of even order on the sphere in every voxel of a mask, zero outside it.
 ///
@@ -36,7 +36,7 @@ pub struct Densities {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum DensityError {
     /// The order is not one of those that are tracked.
-    #[error("densities of order {0} cannot be tracked; orders 4, 6 and 8 can")]
+    #[error("densities of order {0} cannot be tracked; orders 4, 6, 8, 10 and 12 can")]
     Order(usize),
     /// There is not enough memory.
     #[error("the densities of {voxels} voxels do not fit into memory: {refused}")]
@@ -68,7 +68,7 @@ impl Densities {
         workers: &Workers,
         fill: impl Fn(u32, &mut [f32]) + Sync,
     ) -> Result<Self, DensityError> {
-        if !matches!(order, 4 | 6 | 8) {
+        if !matches!(order, 4 | 6 | 8 | 10 | 12) {
             return Err(DensityError::Order(order));
         }
         let grid = mask.grid;

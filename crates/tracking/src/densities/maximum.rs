@@ -69,8 +69,10 @@ impl Ascents {
             let quadratic = match ORDER {
                 4 => self.contracted::<S, 2, 6>(simd, dir, at),
                 6 => self.contracted::<S, 4, 15>(simd, dir, at),
+                8 => self.contracted::<S, 6, 28>(simd, dir, at),
+                10 => self.contracted::<S, 8, 45>(simd, dir, at),
                 // No other is made.
-                _ => self.contracted::<S, 6, 28>(simd, dir, at),
+                _ => self.contracted::<S, 10, 66>(simd, dir, at),
             };
             let next = ascended(quadratic, dir, ORDER as f32);
             for (axis, to) in next.dir.iter().zip(&mut self.dir) {

@@ -107,7 +107,13 @@ impl<F: Draw> WithSimd for With<'_, F> {
         match self.field.order() {
             4 => self.draw.draw(&Drawer::<S, 4, 15>::new(simd, self.field, &self.options, None, 3)),
             6 => self.draw.draw(&Drawer::<S, 6, 28>::new(simd, self.field, &self.options, None, 3)),
-            _ => self.draw.draw(&Drawer::<S, 8, 45>::new(simd, self.field, &self.options, None, 3)),
+            8 => self.draw.draw(&Drawer::<S, 8, 45>::new(simd, self.field, &self.options, None, 3)),
+            10 => {
+                self.draw.draw(&Drawer::<S, 10, 66>::new(simd, self.field, &self.options, None, 3))
+            }
+            _ => {
+                self.draw.draw(&Drawer::<S, 12, 91>::new(simd, self.field, &self.options, None, 3))
+            }
         }
     }
 }
@@ -243,6 +249,7 @@ fn arcs_are_drawn_with_the_chances_of_the_oracle() {
         (bending(8), from([0.2, 0.7, 0.5])),
         (even(&[(unit([1.0, 0.5, 0.0]), 1.0)]), from([1.0, 0.0, 0.2])),
         (bending(4), from([0.6, 0.4, 0.6])),
+        (bending(12), from([0.75, 0.5, 0.4])),
     ];
     let (rings, n) = (5, 20_000);
     for (case, (field, from)) in cases.iter().enumerate() {
@@ -289,7 +296,7 @@ fn an_arc_ends_where_its_direction_says() {
 #[test]
 fn what_is_drawn_has_the_same_bits_in_registers_of_any_width() {
     let dir = unit([0.2, 0.7, 0.5]).map(|x| x as f32);
-    for order in [4, 6, 8] {
+    for order in [4, 6, 8, 10, 12] {
         let field = bending(order);
         let arcs = |places| (DensityRule::Arcs { power: 0.75, places }, 1.7);
         let probes = |places| (DensityRule::Transport { power: 2.0, places, probe_mm: 1.7 }, 0.5);
@@ -347,6 +354,7 @@ fn curvatures_are_drawn_with_the_chances_of_the_oracle() {
         (bending(8), from([0.2, 0.7, 0.5])),
         (even(&[(unit([1.0, 0.5, 0.0]), 1.0)]), from([1.0, 0.0, 0.2])),
         (bending(4), from([0.6, 0.4, 0.6])),
+        (bending(12), from([0.75, 0.5, 0.4])),
     ];
     let (rings, n, fine, around) = (5, 20_000, 16, 60);
     let largest = f64::from(TRANSPORT.max_curvature());

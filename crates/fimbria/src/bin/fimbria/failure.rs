@@ -306,12 +306,12 @@ fn help_for_contents(error: &ContentsError) -> String {
     let help = match (asked, holds) {
         (Contents::Numbers, _) => "is it another file that was meant?",
         (Contents::Directions, Contents::Entries) => {
-            "`fimbria track --hot` follows the maxima of a form of order 4, 6 or 8; --peaks takes the \
+            "`fimbria track --hot` follows the maxima of a form of order 4 to 12; --peaks takes the \
              volumes for directions all the same"
         }
         (Contents::Directions, Contents::Harmonics(_)) => {
             "`fimbria track --sh-basis mrtrix` (dipy, dipy-legacy) follows the maxima of harmonics of \
-             order 4, 6 or 8; --peaks takes the volumes for directions all the same"
+             order 4 to 12; --peaks takes the volumes for directions all the same"
         }
         (Contents::Directions, Contents::Tensor) => {
             "the direction of a tensor is its first eigenvector: the map V1"

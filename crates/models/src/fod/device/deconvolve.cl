@@ -44,6 +44,12 @@ DEVICE_FN f64 group_least(LOCAL_PTR f64 *scratch, LOCAL_PTR u32 *tags, u32 me, f
     return least;
 }
 
+/* The place of an entry of a symmetric matrix, of which the lower triangle is kept: all of it would not
+   fit beside the rest for the highest orders. */
+DEVICE_FN u32 entry(u32 i, u32 j) {
+    return i >= j ? i * (i + 1u) / 2u + j : j * (j + 1u) / 2u + i;
+}
+
 /* c.x of constraint i. */
 DEVICE_FN f64 slack_of(GLOBAL const f64 *constraints, LOCAL_PTR const f64 *x, u32 i) {
     f64 slack = 0.0;
@@ -64,7 +70,7 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
     GLOBAL const f64 *RESTRICT gram, GLOBAL const f64 *RESTRICT steps,
     GLOBAL const f64 *RESTRICT matrix, GLOBAL const f64 *RESTRICT form,
     GLOBAL const f32 *RESTRICT signals, GLOBAL f32 *RESTRICT rows) {
-    LOCAL f64 inverse[MOST_ACTIVE * MOST_ACTIVE];
+    LOCAL f64 inverse[MOST_ACTIVE * (MOST_ACTIVE + 1u) / 2u];
     LOCAL f64 x[N_UNKNOWNS];
     LOCAL f64 lambda[MOST_ACTIVE];
     LOCAL f64 direction[MOST_ACTIVE];
@@ -168,7 +174,7 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
 
         f64 mine = 0.0;
         for (u32 i = 0; (enters || corrects) && is_active && i < n_active; i++) {
-            mine += inverse[i * MOST_ACTIVE + me] * beside[i];
+            mine += inverse[entry(i, me)] * beside[i];
         }
         f64 product = group_sum(scratch, me, enters && is_active ? beside[me] * mine : 0.0);
         f64 factor = 0.0, less = 0.0;
@@ -180,9 +186,9 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         if (corrects && is_active) lambda[me] -= mine;
         if (gone != NONE) {
             f64 of_gone = raises ? direction[gone] : lambda[gone];
-            factor = of_gone / inverse[gone * MOST_ACTIVE + gone];
+            factor = of_gone / inverse[entry(gone, gone)];
             less = factor * of_gone;
-            if (is_active) beside[me] = inverse[gone * MOST_ACTIVE + me];
+            if (is_active) beside[me] = inverse[entry(gone, me)];
             if (active[gone] % GROUP == me) bound &= ~(1u << active[gone] / GROUP);
         }
         BARRIER();
@@ -192,13 +198,11 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
             if (raises) direction[me] -= factor * beside[me];
             else lambda[me] -= factor * beside[me];
             f64 change = -beside[me] / beside[gone];
-            for (u32 i = 0; i < n_active; i++) inverse[i * MOST_ACTIVE + me] += change * beside[i];
+            for (u32 i = me; i < n_active; i++) inverse[entry(i, me)] += change * beside[i];
         }
         if (binds && is_active) {
             f64 change = direction[me] / pivot;
-            for (u32 i = 0; i < n_active; i++) {
-                inverse[i * MOST_ACTIVE + me] += change * direction[i];
-            }
+            for (u32 i = me; i < n_active; i++) inverse[entry(i, me)] += change * direction[i];
         }
         BARRIER();
 
@@ -207,9 +211,7 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
             pivot += raises ? less : 0.0;
             u32 last = n_active - 1u;
             if (me < last && gone != last) {
-                f64 moved = inverse[last * MOST_ACTIVE + (me == gone ? last : me)];
-                inverse[gone * MOST_ACTIVE + me] = moved;
-                inverse[me * MOST_ACTIVE + gone] = moved;
+                inverse[entry(gone, me)] = inverse[entry(last, me == gone ? last : me)];
             }
             if (me == 0u) {
                 direction[gone] = direction[last];
@@ -220,12 +222,9 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         }
         if (binds) {
             f64 reciprocal = 1.0 / pivot;
-            if (is_active) {
-                inverse[me * MOST_ACTIVE + n_active] = -reciprocal * direction[me];
-                inverse[n_active * MOST_ACTIVE + me] = -reciprocal * direction[me];
-            }
+            if (is_active) inverse[entry(n_active, me)] = -reciprocal * direction[me];
             if (me == 0u) {
-                inverse[n_active * MOST_ACTIVE + n_active] = reciprocal;
+                inverse[entry(n_active, n_active)] = reciprocal;
                 active[n_active] = entering;
                 lambda[n_active] = own;
             }
@@ -263,9 +262,9 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         rows[row * n + voxel] = (f32)x[me];
     }
     if (me < N_HARMONICS) {
-        f64 entry = 0.0;
-        for (u32 k = 0; k < N_HARMONICS; k++) entry += x[k] * form[k * N_HARMONICS + me];
-        rows[(N_HARMONICS + me) * n + voxel] = (f32)entry;
+        f64 unique = 0.0;
+        for (u32 k = 0; k < N_HARMONICS; k++) unique += x[k] * form[k * N_HARMONICS + me];
+        rows[(N_HARMONICS + me) * n + voxel] = (f32)unique;
     }
     if (me == 0u) {
         rows[2u * N_HARMONICS * n + voxel] = (f32)(x[0] * SQRT_4PI);

@@ -17,8 +17,20 @@ use super::deconvolution::VoxelWork;
 use super::fit::write_voxel;
 use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile};
 
-/// Items of a group: one for each unknown of the largest problem, 47.
-const GROUP: usize = 64;
+/// Items of a group: one for each unknown and one more, and a power of two.
+fn group(deconvolution: &Deconvolution) -> usize {
+    (deconvolution.n_unknowns() + 1).next_power_of_two().max(64)
+}
+
+/// Bytes that a group shares: the arrays that `deconvolve.cl` declares.
+fn local_memory(deconvolution: &Deconvolution) -> usize {
+    let (n, group) = (deconvolution.n_unknowns(), group(deconvolution));
+    let active = n + 1;
+    let doubles = active * (active + 1) / 2 + n + 3 * active + group;
+    let singles = active + group + deconvolution.convolution.volumes.len();
+    size_of::<f64>() * doubles + size_of::<f32>() * singles
+}
+
 /// Constraints taken in after which a voxel is left to the CPU; a hard one takes two hundred.
 const MOST_ROUNDS: usize = 1000;
 /// Fibres that a voxel may have and be solved on the CPU: beyond what single precision leaves of none.
@@ -54,7 +66,7 @@ pub(crate) fn source(deconvolution: &Deconvolution) -> KernelSource {
     let n_unknowns = deconvolution.n_unknowns();
     let mut source = KernelSource::new("fod", include_str!("deconvolve.cl"))
         .after(math::KERNEL_TEXT)
-        .with("GROUP", format_args!("{GROUP}u"))
+        .with("GROUP", format_args!("{}u", group(deconvolution)))
         .with("N_USED", format_args!("{}u", deconvolution.convolution.volumes.len()))
         .with("N_UNKNOWNS", format_args!("{n_unknowns}u"))
         .with("N_HARMONICS", format_args!("{}u", deconvolution.n_harmonics()))
@@ -116,6 +128,7 @@ impl<'a> OnDevice<'a> {
         device: &Device,
         found: &mut [f32],
     ) -> Result<(), DeviceError> {
+        device.has_local_memory(local_memory(self.deconvolution))?;
         let kernel: Kernel = device.kernel(&source(self.deconvolution), "fod_deconvolve")?;
         let tables = [
             &self.minima,
@@ -141,7 +154,7 @@ impl<'a> OnDevice<'a> {
         arguments.push((&rows).into());
         // SAFETY: the kernel's eleven parameters; the tables have the sizes its constants say, the
         // others `n` elements for each volume and row, and every voxel has a group of its own.
-        unsafe { kernel.launch(Launch::groups_of(GROUP, n), &arguments)? };
+        unsafe { kernel.launch(Launch::groups_of(group(self.deconvolution), n), &arguments)? };
         rows.read(0, found)
     }
 

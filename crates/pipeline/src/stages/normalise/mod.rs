@@ -20,8 +20,8 @@ use crate::{Carried, Logbook, MapContext, MapStyle, OutputFolder, Page, StageErr
 
 static FOD: MapSpec = MapSpec::of_kind(
     "fod_normalised",
-    MapKind::Harmonics(8),
-    45,
+    MapKind::Harmonics(12),
+    91,
     "",
     "normalised density, spherical harmonics in MRtrix3's basis and order, scanner RAS axes",
 );

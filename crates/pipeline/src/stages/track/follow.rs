@@ -46,7 +46,7 @@ pub(super) fn follow<'p>(
         }
         Medium::Densities(densities) => {
             let shortest = Edges::from_grid(directions.grid()).shortest;
-            let propagation = options.density_propagation(shortest);
+            let propagation = options.density_propagation(shortest, densities.order());
             let chances = chances(options, densities, space, seeds)?;
             let tracking = DensityTracking {
                 densities,

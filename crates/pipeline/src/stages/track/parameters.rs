@@ -164,7 +164,8 @@ pub struct TrackParameters {
     ))]
     pub angle: Option<f32>,
 
-    /// Through densities: end where the density is below this, in its units
+    /// Through densities: end where the density is below this; of orders above 8 in proportion to their
+    /// coefficients, as fibres are higher
     #[arg(long, value_name = "DENSITY", number = above(0.0_f32, ""))]
     #[arg(usually = format!("{CUTOFF_OF_DRAWN}; deterministic or with --act {CUTOFF}"))]
     pub cutoff: Option<f32>,

@@ -1,6 +1,7 @@
 //! The options of streamlines as they are made with: defaults of what they run through and where.
 
 use fimbria_image::Grid;
+use fimbria_tensors::sh::sh_count;
 use fimbria_tracking::{Attempts, DensityPropagation, DensityRule, FirstFibre, Propagation};
 
 use super::edges::Edges;
@@ -110,7 +111,7 @@ impl TrackParameters {
     /// The length of a step of a run through densities on this grid, mm.
     pub(crate) fn step_through_densities(&self, grid: &Grid) -> f32 {
         let shortest = Edges::from_grid(grid).shortest;
-        self.in_run_through_densities().density_propagation(shortest).step_mm
+        self.in_run_through_densities().density_propagation(shortest, 8).step_mm
     }
 }
 
@@ -133,8 +134,14 @@ impl Resolved<TrackParameters> {
         }
     }
 
-    /// How they follow densities on voxels of which this is the shortest edge.
-    pub(super) fn density_propagation(&self, shortest_edge_mm: f32) -> DensityPropagation {
+    /// How they follow densities of this order on voxels of which this is the shortest edge.
+    pub(super) fn density_propagation(
+        &self,
+        shortest_edge_mm: f32,
+        order: usize,
+    ) -> DensityPropagation {
+        // One fibre is as high as there are coefficients, and so is what noise makes of none.
+        let height = (sh_count(order) as f32 / sh_count(8) as f32).max(1.0);
         let power = self.power.unwrap_or(POWER);
         let probe_mm = self.probe.unwrap_or(0.5 * shortest_edge_mm);
         let (rule, edges) = match self.algorithm.unwrap_or_default().0 {
@@ -146,7 +153,7 @@ impl Resolved<TrackParameters> {
             rule,
             step_mm: self.step.unwrap_or(edges * shortest_edge_mm),
             max_angle: self.angle.unwrap_or(ANGLE).to_radians(),
-            cutoff: self.cutoff.unwrap_or(CUTOFF),
+            cutoff: self.cutoff.unwrap_or(CUTOFF) * height,
             max_length_mm: self.max_length.unwrap_or(LONGEST),
         }
     }
@@ -221,5 +228,14 @@ mod tests {
             assert_eq!(cutoff(algorithm, EndedBy::Tissues), Some(0.1));
         }
         assert_eq!(cutoff(Algorithm::Deterministic, EndedBy::Densities), Some(0.1));
+    }
+
+    #[test]
+    fn densities_of_higher_orders_are_followed_down_to_the_same_part_of_a_fibre() {
+        let usual: TrackParameters = usual();
+        let usual = usual.resolve(&setting(Through::Densities, Place::Command));
+        let cutoff = |order| usual.density_propagation(2.0, order).cutoff;
+        assert_eq!([4, 8].map(cutoff), [0.15; 2]);
+        assert!((cutoff(12) - 0.15 * 91.0 / 45.0).abs() < 1e-6);
     }
 }

@@ -113,7 +113,8 @@ impl WholeBrain {
     ) -> Result<Tracked, StageError> {
         let (options, anatomy) = (self.resolved(), &self.options.anatomy);
         let densities = densities_of(field, &field.mask, log)?;
-        let propagation = options.density_propagation(Edges::from_grid(densities.grid()).shortest);
+        let shortest = Edges::from_grid(densities.grid()).shortest;
+        let propagation = options.density_propagation(shortest, densities.order());
         log.result(STEP_MM, propagation.step_mm);
         let workers = log.session().on.workers;
         anatomy.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));

@@ -8,14 +8,14 @@ use fimbria_compute::{Backend, Progress, SimdLevel};
 use fimbria_image::{Image, Mask, MaskBlock, SignalSource};
 use rayon::prelude::*;
 
-use super::super::find::Job;
+use super::super::find::{Job, ORDERS};
 use super::super::matrix::Matrix;
 use super::super::tile::{Plan, entries};
 use super::super::{PeakCounts, PeakOptions, Peaks, PeaksError};
 use super::Fibre;
 use super::tile::{DecomposeTile, MAX_TERMS, Scratch};
 use crate::sh::ShBasis;
-use crate::unrolled::{Order4, Order6, Order8};
+use crate::unrolled::{Order4, Order6, Order8, Order10, Order12};
 
 /// Voxels of one task.
 const BLOCK: usize = 1024;
@@ -25,7 +25,7 @@ const TILE: usize = 256;
 /// The rank-one terms of the forms in an image, at most `options.n_peaks` (up to 6) in each voxel,
 /// in the place of [`Peaks`]: direction times λ, largest first.
 ///
-/// `forms` has a volume for each unique entry of a form of order 4, 6 or 8, in scanner RAS+ axes;
+/// `forms` has a volume for each unique entry of a form of one of [`ORDERS`], in scanner RAS+ axes;
 /// or, with `basis`, for each spherical harmonic of even degree up to that order. `fibre` says what
 /// a single fibre looks like there. One more term is taken only where all are as large as the relative
 /// threshold asks and none are nearer to each other than the separation: otherwise it would split a
@@ -46,7 +46,7 @@ pub fn find_low_rank(
     progress: &dyn Progress,
 ) -> Result<Peaks, PeaksError> {
     let start = Instant::now();
-    if !matches!(order, 4 | 6 | 8) {
+    if !ORDERS.contains(&order) {
         return Err(PeaksError::Order { order });
     }
     let (expected, volumes) = (entries(order), forms.n_volumes());
@@ -108,7 +108,10 @@ fn decompose_block(job: &Job<'_>, level: SimdLevel, block: &mut MaskBlock<'_>) -
         match plan.order {
             4 => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order4> }),
             6 => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order6> }),
-            _ => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order8> }),
+            8 => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order8> }),
+            10 => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order10> }),
+            // No other is taken.
+            _ => level.run(DecomposeTile { plan, scratch, n, rows, form: PhantomData::<Order12> }),
         }
         counts = counts.merged(job.count(n, TILE, rows));
         block.store(offset, n, TILE, rows);

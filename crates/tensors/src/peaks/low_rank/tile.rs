@@ -23,8 +23,8 @@ const STILL: f32 = 2e-5;
 /// Terms up to this, in units of the form's scale, are made of rounding: they may wander, and are
 /// not reported.
 const NEGLIGIBLE: f32 = 1e-4;
-/// Unique entries of a form of order 8.
-const ENTRIES: usize = 45;
+/// Powers of a number up to the highest order, from 0 on.
+const POWERS: usize = 13;
 
 /// Memory of a thread.
 pub(super) struct Scratch {
@@ -171,8 +171,8 @@ fn decompose<F: Form, S: Simd>(
     }
     let inverse = Lanes::load(simd, &inverses);
     let worked_on = zero.less(inverse);
-    let mut rest = [zero; ENTRIES];
-    for (entry, row) in rest[..F::ENTRIES].iter_mut().zip(form.chunks_exact(plan.tile)) {
+    let mut rest = F::all(zero);
+    for (entry, row) in rest.as_mut().iter_mut().zip(form.chunks_exact(plan.tile)) {
         *entry = Lanes::select(worked_on, Lanes::load(simd, &row[first..]) * inverse, zero);
     }
 
@@ -181,7 +181,7 @@ fn decompose<F: Form, S: Simd>(
     for k in 0..plan.selection.n_peaks {
         let before = terms;
         terms[k].x = highest::<F, S>(simd, plan, values, inverse, &terms[..k]);
-        visit::<F, _>(&mut rest, &mut terms[k], plan.tolerance, growing);
+        visit::<F, _>(rest.as_mut(), &mut terms[k], plan.tolerance, growing);
         if k == 0 {
             // Alone it is at its maximum.
             continue;
@@ -190,7 +190,7 @@ fn decompose<F: Form, S: Simd>(
         for _ in 0..CYCLES {
             let mut moved = zero;
             for term in &mut terms[..=k] {
-                let turn = visit::<F, _>(&mut rest, term, plan.tolerance, active);
+                let turn = visit::<F, _>(rest.as_mut(), term, plan.tolerance, active);
                 moved = turn.max(moved);
             }
             active = active & zero.splat(STILL * STILL).less(moved);
@@ -284,7 +284,7 @@ fn even_power<F: Form, R: Real>(x: R) -> R {
 /// the angle by which it turned.
 #[inline(always)]
 fn visit<F: Form, R: Real>(
-    rest: &mut [R; ENTRIES],
+    rest: &mut [R],
     term: &mut Term<R>,
     tolerance: f32,
     active: R::Flags,
@@ -325,9 +325,9 @@ fn visit<F: Form, R: Real>(
 
 /// Adds `factor · x^m` to the unique entries.
 #[inline(always)]
-fn add_power<F: Form, R: Real>(entries: &mut [R; ENTRIES], factor: R, x: &[R; 3]) {
+fn add_power<F: Form, R: Real>(entries: &mut [R], factor: R, x: &[R; 3]) {
     let one = factor.splat(1.0);
-    let mut powers = [[one; 9]; 3];
+    let mut powers = [[one; POWERS]; 3];
     for (powers, &x) in powers.iter_mut().zip(x) {
         for k in 1..=F::ORDER {
             powers[k] = powers[k - 1] * x;

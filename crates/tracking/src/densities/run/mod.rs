@@ -44,8 +44,10 @@ impl DensityTracking<'_> {
         match self.densities.order() {
             4 => simd.run(Starts::<4, 15> { tracking: self, range }),
             6 => simd.run(Starts::<6, 28> { tracking: self, range }),
+            8 => simd.run(Starts::<8, 45> { tracking: self, range }),
+            10 => simd.run(Starts::<10, 66> { tracking: self, range }),
             // No other is made.
-            _ => simd.run(Starts::<8, 45> { tracking: self, range }),
+            _ => simd.run(Starts::<12, 91> { tracking: self, range }),
         }
     }
 
@@ -72,8 +74,10 @@ impl DensityTracking<'_> {
         match self.densities.order() {
             4 => simd.run(Run::<4, 15> { tracking: self, range, made, take }),
             6 => simd.run(Run::<6, 28> { tracking: self, range, made, take }),
+            8 => simd.run(Run::<8, 45> { tracking: self, range, made, take }),
+            10 => simd.run(Run::<10, 66> { tracking: self, range, made, take }),
             // No other is made.
-            _ => simd.run(Run::<8, 45> { tracking: self, range, made, take }),
+            _ => simd.run(Run::<12, 91> { tracking: self, range, made, take }),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 #[command(add = Writes(FIXEL_WRITES), after_long_help = HELP)]
 #[command(mut_arg("image", |image| image
     .takes(Takes::any_of(&[FileType::Image, FileType::Folder]))
-    .help("Densities in spherical harmonics of order 4, 6 or 8, or a folder of fixels with --tractogram")
+    .help("Densities in spherical harmonics of order 4 to 12, or a folder of fixels with --tractogram")
     .long_help(None::<&str>)
     .value_name("DENSITIES")))]
 pub(crate) struct FixelCommand {
