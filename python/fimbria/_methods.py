@@ -604,7 +604,7 @@ def qsm(
         mask = field.mask > 0 if mask is None else mask
         affine = field._affine if affine is None else affine
         field = field.local_field
-    is_guided = v1 is not None and options["method"] in (None, "dtv")
+    is_guided = v1 is not None and options["method"] in (None, "dtv", "dtv-all")
     if not is_guided and (md is not None or s0 is not None):
         raise ValueError("md and s0 guide the method dtv along v1: without these they have no use")
     if isinstance(v1, Fit):

@@ -329,7 +329,7 @@ fn the_usual_map_is_guided_by_all_that_the_tensor_fit_knows() {
     assert_eq!(parameters(&folder, "dti_map")["method"], "dtv");
     // FA and MD and their squares; there is no S0.
     assert_eq!(record["explained"].as_array().unwrap().len(), 4, "{record}");
-    assert!(record["anisotropy_of_fa"].is_number(), "{record}");
+    assert!(record["anisotropy"].is_number(), "{record}");
     let inputs = record["inputs"].to_string();
     assert!(inputs.contains("MD.nii") && !inputs.contains("S0"), "{inputs}");
     // Without directions it is total variation alone.

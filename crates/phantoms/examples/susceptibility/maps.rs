@@ -8,13 +8,26 @@ use fimbria_image::Mask;
 use fimbria_qsm::background::Local;
 use fimbria_qsm::phase::{HZ_PER_TESLA, combine_echoes};
 use fimbria_qsm::variation::{
-    Guidance, Outside, Prior, Variation, VariationMap, reconstruct_variation,
+    Guidance, Outside, Prior, Supported, Variation, VariationMap, reconstruct_variation,
 };
 use fimbria_qsm::{FieldModel, Shape, dir_vox, noise_of_field};
 
 use crate::scene::{Diffusion, Scene, wrapped};
 
 pub(crate) type Made<T> = Result<T, Box<dyn Error>>;
+
+/// What guides a map.
+#[derive(Clone, Copy)]
+pub(crate) enum Guide<'a> {
+    Nothing,
+    Everywhere(&'a Diffusion),
+    /// Where the map without guidance agrees, with the coefficients of that which is guided everywhere.
+    Supported {
+        diffusion: &'a Diffusion,
+        everywhere: &'a VariationMap,
+        own: &'a VariationMap,
+    },
+}
 
 impl Scene {
     /// The field that the echoes show, noise-free, less the true background: without what the field turns them
@@ -43,12 +56,12 @@ impl Scene {
         Local { field, mask: self.mask.clone() }
     }
 
-    /// The map of a field, in every voxel of the grid; guided where there is `diffusion`.
+    /// The map of a field, in every voxel of the grid.
     pub(crate) fn map(
         &self,
         field: &Local,
         weights: Option<&[f32]>,
-        diffusion: Option<&Diffusion>,
+        guide: Guide<'_>,
         variation: Variation,
         workers: &Workers,
     ) -> Made<(Vec<f32>, VariationMap)> {
@@ -56,6 +69,10 @@ impl Scene {
         let n = self.grid.len();
         let pick =
             |volume: &[f32]| voxels.iter().map(|&v| volume[v as usize]).collect::<Vec<f32>>();
+        let diffusion = match guide {
+            Guide::Nothing => None,
+            Guide::Everywhere(diffusion) | Guide::Supported { diffusion, .. } => Some(diffusion),
+        };
         let shape = |&v: &u32| {
             let Some(diffusion) = diffusion else { return Shape::Sphere };
             let axis = [0, 1, 2].map(|a| f64::from(diffusion.v1.data[a * n + v as usize]));
@@ -69,7 +86,18 @@ impl Scene {
             FieldModel::new(&self.geometry, voxels, voxels.iter().map(shape).collect(), voxels)?;
         let guidance =
             diffusion.map(|d| Guidance { fa: pick(&d.fa), images: vec![pick(&d.md), pick(&d.s0)] });
-        let prior = guidance.as_ref().map_or(Prior::Total, Prior::Explained);
+        let supported = match (&guidance, guide) {
+            (Some(guidance), Guide::Supported { everywhere, own, .. }) => {
+                let (coefficients, own) = (&everywhere.coefficients[..], &own.chi[..]);
+                Some(Supported { guidance, coefficients, own })
+            }
+            _ => None,
+        };
+        let prior = match (&supported, &guidance) {
+            (Some(supported), _) => Prior::Supported(supported),
+            (None, Some(guidance)) => Prior::Explained(guidance),
+            (None, None) => Prior::Total,
+        };
         let map = reconstruct_variation(
             &model,
             &pick(&field.field),

@@ -1,13 +1,14 @@
 //! The tables.
 
 use fimbria_compute::Workers;
+use fimbria_compute::philox::{Philox, normals};
 use fimbria_qsm::background::{Background, Local};
 use fimbria_qsm::phase::MASK_QUALITY;
 use fimbria_qsm::variation::{Variation, lambda_of_noise};
 
-use crate::maps::{Made, nothing_outside};
+use crate::maps::{Guide, Made, nothing_outside};
 use crate::scan::{MASKS, Total};
-use crate::scene::{Diffusion, Lesion, Scene};
+use crate::scene::{Diffusion, Lesion, Scene, Seen};
 
 pub(crate) type Table = fn(&Scene, &Workers) -> Made<()>;
 
@@ -42,7 +43,7 @@ fn field(scene: &Scene, workers: &Workers) -> Made<()> {
     let more: Vec<f32> = shown.field.iter().zip(&scene.local).map(|(a, b)| a - b).collect();
     let dipoles = Local { field: scene.local.clone(), mask: scene.mask.clone() };
     let error = |field: &Local| -> Made<f64> {
-        let (tv, _) = scene.map(field, None, None, nothing_outside(), workers)?;
+        let (tv, _) = scene.map(field, None, Guide::Nothing, nothing_outside(), workers)?;
         Ok(scene.error(&tv))
     };
     println!(
@@ -93,8 +94,13 @@ fn print_errors(
     for (name, method) in backgrounds {
         let local = scene.local_of(total, *method, workers)?;
         let weights = Some(&total.weights[..]);
-        let (chi, _) =
-            scene.map(&local, weights, Some(diffusion), Variation::default(), workers)?;
+        let (chi, _) = scene.map(
+            &local,
+            weights,
+            Guide::Everywhere(diffusion),
+            Variation::default(),
+            workers,
+        )?;
         print!("  {name} {:.1} (lost {:.0} %)", scene.error(&chi), scene.lost(&local.mask));
     }
     println!();
@@ -113,7 +119,8 @@ fn noise(scene: &Scene, workers: &Workers) -> Made<()> {
         for (name, lambda) in lambdas {
             let weights = Some(&total.weights[..]);
             let variation = Variation { lambda, ..Variation::default() };
-            let (chi, _) = scene.map(&local, weights, Some(&diffusion), variation, workers)?;
+            let (chi, _) =
+                scene.map(&local, weights, Guide::Everywhere(&diffusion), variation, workers)?;
             print!("  {name} {:.1} (x{:.2})", scene.error(&chi), scene.slope(&chi));
         }
         println!();
@@ -125,35 +132,90 @@ fn mean(map: &[f32], voxels: &[u32]) -> f64 {
     voxels.iter().map(|&v| f64::from(map[v as usize])).sum::<f64>() / voxels.len().max(1) as f64
 }
 
-/// From the field that the echoes show less the true background, noise-free: errors of TV and dtv, and what
-/// lesions in the diffusion images make.
+/// Draws of the field's noise.
+const DRAWS: u32 = 5;
+/// Half of the 95 % interval of a mean of so many draws, in standard deviations over its root: Student's t.
+const T_OF_DRAWS: f64 = 2.776;
+/// The noise of a draw, ppb.
+const NOISE_PPB: f32 = 2.0;
+
+/// A map by TV; guided everywhere and guided where TV agrees, first without lesions, then with them.
+type Ways = (Vec<f32>, [[Vec<f32>; 2]; 2]);
+
+/// Of a field the maps by TV, guided everywhere and guided where TV agrees, both without and with lesions in the
+/// diffusion images.
+fn three_ways(scene: &Scene, field: &Local, workers: &Workers) -> Made<Ways> {
+    let variation = nothing_outside();
+    let map = |guide: Guide<'_>| scene.map(field, None, guide, variation, workers);
+    let (tv, own) = map(Guide::Nothing)?;
+    let of = |with_lesions: bool| -> Made<[Vec<f32>; 2]> {
+        let diffusion = &scene.guidance(with_lesions, 1.0, 1);
+        let (chi, everywhere) = map(Guide::Everywhere(diffusion))?;
+        let (everywhere, own) = (&everywhere, &own);
+        Ok([chi, map(Guide::Supported { diffusion, everywhere, own })?.0])
+    };
+    Ok((tv, [of(false)?, of(true)?]))
+}
+
+/// From the field that the echoes show less the true background: errors of TV and of guided maps, and what lesions in
+/// the diffusion images make of those; then of draws of noise, over the lesions that only diffusion sees.
 fn lesions(scene: &Scene, workers: &Workers) -> Made<()> {
     let field = scene.true_field();
-    let variation = nothing_outside();
-    let (tv, _) = scene.map(&field, None, None, variation, workers)?;
-    let (guided, _) =
-        scene.map(&field, None, Some(&scene.guidance(false, 1.0, 1)), variation, workers)?;
-    let (with, _) =
-        scene.map(&field, None, Some(&scene.guidance(true, 1.0, 1)), variation, workers)?;
-    let [of_tv, of_guided, of_with] = [&tv, &guided, &with].map(|map| scene.error(map));
-    println!(
-        "{:<14} true field: tv {of_tv:5.1}  dtv {of_guided:5.1} ({:.2})  with lesions {of_with:5.1} ({:.2})",
-        scene.name,
-        of_guided / of_tv,
-        of_with / of_tv
-    );
-    for Lesion { seen, radius_mm, voxels, .. } in &scene.lesions {
-        let ppb = |map: &[f32]| 1e3 * mean(map, voxels);
-        let painted = ppb(&with) - ppb(&guided);
-        println!(
-            "    {:<14} {radius_mm} mm ({} voxels): painted {painted:+5.1} ppb; true {:+5.1}, tv {:+5.1}, dtv {:+5.1}, with {:+5.1}",
-            format!("{seen:?}"),
-            voxels.len(),
-            ppb(&scene.chi),
-            ppb(&tv),
-            ppb(&guided),
-            ppb(&with)
+    let (tv, [without, with]) = three_ways(scene, &field, workers)?;
+    let of_tv = scene.error(&tv);
+    print!("{:<14} tv {of_tv:5.1}", scene.name);
+    for (way, name) in ["everywhere", "supported"].iter().enumerate() {
+        let errors = [&without, &with].map(|maps| scene.error(&maps[way]));
+        let ratios = errors.map(|error| error / of_tv);
+        print!(
+            "  {name} {:.1} ({:.2}), with lesions {:.1} ({:.2})",
+            errors[0], ratios[0], errors[1], ratios[1]
         );
     }
+    println!();
+    for Lesion { seen, radius_mm, voxels, .. } in &scene.lesions {
+        let ppb = |map: &[f32]| 1e3 * mean(map, voxels);
+        let painted = [0, 1].map(|way: usize| ppb(&with[way]) - ppb(&without[way]));
+        println!(
+            "    {:<10} {radius_mm} mm: painted everywhere {:+5.2} ppb, supported {:+5.2}; true {:+5.1}, tv {:+5.1}, with {:+5.1}, {:+5.1}",
+            format!("{seen:?}"),
+            painted[0],
+            painted[1],
+            ppb(&scene.chi),
+            ppb(&tv),
+            ppb(&with[0]),
+            ppb(&with[1])
+        );
+    }
+    let seen_by_diffusion: Vec<u32> = scene
+        .lesions
+        .iter()
+        .filter(|lesion| lesion.seen == Seen::Diffusion)
+        .flat_map(|lesion| lesion.voxels.clone())
+        .collect();
+    let mut painted = [Vec::new(), Vec::new()];
+    for draw in 0..DRAWS {
+        let mut noisy = field.clone();
+        let source = Philox::new(3).stream(draw);
+        for (v, b) in noisy.field.iter_mut().enumerate() {
+            *b += 1e-3 * NOISE_PPB * normals::<f32>(source.at(v as u64, 0))[0];
+        }
+        let (_, [without, with]) = three_ways(scene, &noisy, workers)?;
+        for (way, painted) in painted.iter_mut().enumerate() {
+            let by = |maps: &[Vec<f32>; 2]| 1e3 * mean(&maps[way], &seen_by_diffusion);
+            painted.push(by(&with) - by(&without));
+        }
+    }
+    let interval = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        format!("{mean:+.2} ± {:.2}", T_OF_DRAWS * (variance / n).sqrt())
+    };
+    println!(
+        "    noise of {NOISE_PPB} ppb, {DRAWS} draws: painted everywhere {} ppb, supported {}",
+        interval(&painted[0]),
+        interval(&painted[1])
+    );
     Ok(())
 }

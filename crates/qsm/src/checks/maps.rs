@@ -10,7 +10,9 @@ use crate::fourier::{FourierMethod, invert};
 use crate::ilsqr::{Ilsqr, invert_ilsqr};
 use crate::nonlinear::{Nonlinear, invert_nonlinear};
 use crate::solver::Iteration;
-use crate::variation::{Guidance, Outside, Prior, Step, Variation, reconstruct_variation};
+use crate::variation::{
+    Guidance, Outside, Prior, Step, Supported, Variation, reconstruct_variation,
+};
 
 /// Maps of every prior that a device has the kernels for, of a field and of a phase.
 pub(super) fn variation(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
@@ -24,12 +26,17 @@ pub(super) fn variation(device: &Device, extent: Extent) -> Result<Comparison, D
     let magnitude = of(3, 1.0);
     let fa = of(4, 0.2).iter().map(|fa| fa.abs().min(1.0)).collect();
     let guidance = Guidance { fa, images: vec![of(5, 0.1).iter().map(|x| 1.0 + x).collect()] };
+    let own = of(6, 0.02);
+    let supported =
+        Supported { guidance: &guidance, coefficients: &[-0.1, 0.05, 0.02, 0.01], own: &own };
     let workers = Workers::new(1).expect("a thread");
     let mut errors = Vec::new();
     for (prior, radians) in [
         (Prior::Total, None),
         (Prior::Magnitude(&magnitude), Some(16.0)),
         (Prior::Explained(&guidance), None),
+        (Prior::Supported(&supported), None),
+        (Prior::Supported(&supported), Some(16.0)),
         (Prior::Generalised, None),
         (Prior::Generalised, Some(16.0)),
     ] {

@@ -77,10 +77,10 @@ pub fn invert(
     if !(value > 0.0 && value.is_finite()) {
         return Err(QsmError::Parameter { name, value, rule: "it is above 0" });
     }
-    let filtered = |filter: &dyn Fn(f32) -> f32| {
+    let filtered = |filter: &(dyn Fn(f32) -> f32 + Sync)| {
         let space = KSpace::new(geometry, on.workers)?;
         let spectrum = space.forward(&space.pad(field));
-        Ok((space.crop(&space.back(space.filtered(&spectrum, filter))), Vec::new()))
+        Ok((space.crop(&space.back(space.filtered(spectrum, filter))), Vec::new()))
     };
     match method {
         FourierMethod::Tkd { threshold } => {
@@ -109,7 +109,7 @@ pub fn dipole_field(
     }
     let space = KSpace::new(geometry, workers)?;
     let spectrum = space.forward(&space.pad(chi));
-    Ok(space.crop(&space.back(space.filtered(&spectrum, |d| d))))
+    Ok(space.crop(&space.back(space.filtered(spectrum, |d| d))))
 }
 
 /// The values of a padded volume at some of its places.

@@ -90,9 +90,10 @@ impl<'w> KSpace<'w> {
     /// The spectrum times a function of D.
     pub(super) fn filtered(
         &self,
-        spectrum: &[Complex32],
-        filter: impl Fn(f32) -> f32,
+        mut spectrum: Vec<Complex32>,
+        filter: impl Fn(f32) -> f32 + Sync,
     ) -> Vec<Complex32> {
-        spectrum.iter().zip(&self.dipole).map(|(x, &d)| x * filter(d)).collect()
+        self.each(&mut spectrum, |k, x| *x *= filter(self.dipole[k]));
+        spectrum
     }
 }

@@ -13,6 +13,7 @@ use super::data::Data;
 use super::edges::{Ring, Shrinking};
 use super::explained::Explained;
 use super::step::{Step, misfit, rms};
+use super::supported::supported;
 use super::{Outside, Variation, VariationMap};
 use crate::fourier::{KSpace, at};
 use crate::{FieldModel, QsmError};
@@ -47,16 +48,18 @@ pub(super) struct Alternating<'w> {
     /// Whether each axis counts by itself.
     pub(super) each: bool,
     pub(super) explained: Explained,
-    pub(super) n_images: usize,
+    /// Differences of which no part costs anything, of every place.
+    pub(super) free: Option<Vec<[f32; 3]>>,
 }
 
 impl<'w> Alternating<'w> {
-    /// The first of `images` is the FA of the unknowns; the edges of `magnitude`, where there is one, cost
-    /// nothing.
+    /// `fibres` are how anisotropic the unknowns are, where that is to explain a part of the field; the edges of
+    /// `magnitude`, where there is one, cost nothing.
     pub(super) fn new(
         model: &FieldModel,
         variation: Variation,
         images: Vec<Vec<f32>>,
+        fibres: Option<&[f32]>,
         magnitude: Option<&[f32]>,
         workers: &'w Workers,
     ) -> Result<Self, QsmError> {
@@ -69,8 +72,7 @@ impl<'w> Alternating<'w> {
         let inverse = parts.map(|(d, l)| (d * d + mu * l + rho).recip()).collect();
         let weights = Weights { mu, rho, laplacian, inverse };
         let places = space.places(geometry, &model.unknowns);
-        let field = images.first().map(|fa| field_of_anisotropy(model, &space, &places, fa));
-        let n_images = images.len();
+        let field = fibres.map(|fa| field_of_anisotropy(model, &space, &places, fa));
         let explained = Explained::new(&space, &weights, &places, images, field);
         let ring = Ring::new(&space);
         let mut is_inside = vec![false; space.elements()];
@@ -91,7 +93,23 @@ impl<'w> Alternating<'w> {
             }
         };
         let each = magnitude.is_some();
-        Ok(Self { space, weights, ring, variation, places, counted, each, explained, n_images })
+        let free = None;
+        Ok(Self { space, weights, ring, variation, places, counted, each, explained, free })
+    }
+
+    /// No part costs anything of the differences of `guide` that lie along those of `own`, maps of the unknowns.
+    pub(super) fn support(&mut self, guide: &[f32], own: &[f32]) {
+        let (space, workers) = (&self.space, self.space.workers());
+        let rises = |map: &[f32]| {
+            let mut volume = vec![0.0; space.elements()];
+            self.places.iter().zip(map).for_each(|(&place, x)| volume[place as usize] = *x);
+            let mut rises = self.ring.differences(&volume, workers);
+            for (rise, bits) in rises.iter_mut().zip(self.counted.iter().flatten()) {
+                (0..3).filter(|a| bits >> a & 1 == 0).for_each(|a| rise[a] = 0.0);
+            }
+            rises
+        };
+        self.free = Some(supported(space, rises(guide), &rises(own)));
     }
 
     /// The map whose field at the unknowns is `field`.
@@ -118,7 +136,8 @@ impl<'w> Alternating<'w> {
         let (mut log, mut predicted): (Vec<Step>, Vec<f32>) = (Vec::new(), Vec::new());
         let Variation { outside, iterations: most, tolerance, .. } = self.variation;
         let (threshold, counted) = (MU_OF_LAMBDA.recip(), self.counted.as_deref());
-        let shrinking = Shrinking { threshold, counted, each: self.each };
+        let shrinking =
+            Shrinking { threshold, counted, each: self.each, free: self.free.as_deref() };
         let mut has_settled = false;
         progress.start("inverting the field", most as u64);
         while log.len() < most {
@@ -130,11 +149,13 @@ impl<'w> Alternating<'w> {
             let mut unexplained = chi.clone();
             self.explained.take_off(&self.places, &numbers, &mut unexplained);
             predicted = at(&self.places, &next);
+            let variation =
+                self.ring.shrink(&unexplained, &mut of_edges, &mut h, shrinking, workers);
             log.push(Step {
                 rms: rms(self.places.iter().map(|&place| chi[place as usize])),
                 relative_change: change,
                 data: misfit(&predicted, &data),
-                variation: self.ring.variation(&unexplained, shrinking, workers),
+                variation,
             });
             progress.advance(1);
             has_settled = change <= tolerance;
@@ -144,10 +165,9 @@ impl<'w> Alternating<'w> {
             data.step(&mut next, &mut of_field);
             p = next;
             outside.step(&mut q, &chi, &is_inside, workers);
-            self.ring.shrink(&unexplained, &mut of_edges, &mut h, shrinking, workers);
         }
         let chi = at(&self.places, &chi);
-        let anisotropy = if self.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
+        let anisotropy = if self.explained.has_field { numbers.pop().unwrap_or(0.0) } else { 0.0 };
         let coefficients = numbers;
         Ok(VariationMap { chi, coefficients, anisotropy, field: predicted, log, has_settled })
     }
@@ -203,7 +223,7 @@ fn field_of_anisotropy(
 }
 
 /// ‖new - old‖ / ‖new‖, summed in blocks, so that it does not depend on threads.
-pub(super) fn relative_change(old: &[f32], new: &[f32], workers: &Workers) -> f64 {
+pub(crate) fn relative_change(old: &[f32], new: &[f32], workers: &Workers) -> f64 {
     const BLOCK: usize = 1 << 14;
     let block = |(old, new): (&[f32], &[f32])| {
         old.iter().zip(new).fold((0.0, 0.0), |(change, size), (a, b)| {

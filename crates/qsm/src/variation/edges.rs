@@ -81,7 +81,7 @@ impl Ring {
     }
 
     /// Σ of the lengths of the differences of `map` that count, as `by` shrinks them.
-    pub(super) fn variation(&self, map: &[f32], by: Shrinking<'_>, workers: &Workers) -> f64 {
+    pub(crate) fn variation(&self, map: &[f32], by: Shrinking<'_>, workers: &Workers) -> f64 {
         self.sum(workers, |place, [x, y, z]| {
             let next = self.next(place, x, y, z);
             by.length(place, [0, 1, 2].map(|a| (map[next[a]] - map[place]) * self.per_length[a]))
@@ -163,51 +163,64 @@ impl Ring {
         all
     }
 
-    /// The step of the edges: v = ∇`map` + u, shrunken to y. Leaves v - y in `u`, and y less that in
-    /// `h`.
-    pub(super) fn shrink(
+    /// The step of the edges: v = ∇`map` + u, shrunken to y. Leaves v - y in `u`, and y less that in `h`; returns the
+    /// [`variation`](Self::variation) of `map`.
+    pub(crate) fn shrink(
         &self,
         map: &[f32],
         u: &mut [[f32; 3]],
         h: &mut [[f32; 3]],
         by: Shrinking<'_>,
         workers: &Workers,
-    ) {
+    ) -> f64 {
         let [nx, ny, _] = self.shape;
         let rows = u.par_chunks_mut(nx).zip(h.par_chunks_mut(nx)).enumerate();
-        workers.install(|| {
-            rows.for_each(|(row, (u, h))| {
-                let (y, z) = (row % ny, row / ny);
-                for (x, (u, h)) in u.iter_mut().zip(h).enumerate() {
-                    let place = row * nx + x;
-                    let next = self.next(place, x, y, z);
-                    let v: [f32; 3] = std::array::from_fn(|a| {
-                        (map[next[a]] - map[place]) * self.per_length[a] + u[a]
-                    });
-                    (*u, *h) = by.split(place, v);
-                }
-            });
+        let rows = rows.map(|(row, (u, h))| {
+            let (y, z) = (row % ny, row / ny);
+            let step = |(x, (u, h)): (usize, (&mut [f32; 3], &mut [f32; 3]))| {
+                let place = row * nx + x;
+                let next = self.next(place, x, y, z);
+                let rise = [0, 1, 2].map(|a| (map[next[a]] - map[place]) * self.per_length[a]);
+                (*u, *h) = by.split(place, std::array::from_fn(|a| rise[a] + u[a]));
+                by.length(place, rise)
+            };
+            u.iter_mut().zip(h).enumerate().map(step).sum::<f64>()
         });
+        let rows: Vec<f64> = workers.install(|| rows.collect());
+        rows.into_iter().sum()
     }
 }
 
 /// How edges shrink.
 #[derive(Clone, Copy)]
-pub(super) struct Shrinking<'a> {
+pub(crate) struct Shrinking<'a> {
     /// By how much.
-    pub(super) threshold: f32,
+    pub(crate) threshold: f32,
     /// The axes along which a difference counts, a bit for each; the others are as they are. `None`
     /// where all count.
-    pub(super) counted: Option<&'a [u8]>,
+    pub(crate) counted: Option<&'a [u8]>,
     /// Each axis by itself, not the length of all three.
-    pub(super) each: bool,
+    pub(crate) each: bool,
+    /// Of every place a difference of which no part costs anything; 0 where there is none.
+    pub(crate) free: Option<&'a [[f32; 3]]>,
 }
 
 impl Shrinking<'_> {
+    /// The part, 0 to 1, of what costs nothing from `place` that is nearest to the differences `v`.
+    fn nearest_free(&self, place: usize, v: [f32; 3]) -> [f32; 3] {
+        let Some(free) = self.free else { return [0.0; 3] };
+        let g = free[place];
+        let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        let square = dot(g, g);
+        let part = if square > 0.0 { (dot(v, g) / square).clamp(0.0, 1.0) } else { 0.0 };
+        g.map(|g| part * g)
+    }
+
     /// The length of the differences `v` from `place`, of those that count.
     pub(super) fn length(&self, place: usize, v: [f32; 3]) -> f64 {
         let bits = self.counted.map_or(7, |counted| counted[place]);
-        let v = [0, 1, 2].map(|a| if bits >> a & 1 == 1 { f64::from(v[a]) } else { 0.0 });
+        let free = self.nearest_free(place, v);
+        let v = [0, 1, 2].map(|a| if bits >> a & 1 == 1 { f64::from(v[a] - free[a]) } else { 0.0 });
         match self.each {
             true => v.iter().map(|v| v.abs()).sum(),
             false => v.iter().map(|v| v * v).sum::<f64>().sqrt(),
@@ -218,6 +231,8 @@ impl Shrinking<'_> {
     pub(super) fn split(&self, place: usize, v: [f32; 3]) -> ([f32; 3], [f32; 3]) {
         let bits = self.counted.map_or(7, |counted| counted[place]);
         let counts = [bits & 1 == 1, bits & 2 == 2, bits & 4 == 4];
+        let free = self.nearest_free(place, v);
+        let v: [f32; 3] = std::array::from_fn(|a| v[a] - free[a]);
         let square = |a: usize| if counts[a] { v[a] * v[a] } else { 0.0 };
         let part_of = |length: f32| {
             if length > self.threshold { 1.0 - self.threshold / length } else { 0.0 }
@@ -229,7 +244,7 @@ impl Shrinking<'_> {
             true => whole * v[a],
         });
         let u: [f32; 3] = std::array::from_fn(|a| v[a] - y[a]);
-        (u, std::array::from_fn(|a| y[a] - u[a]))
+        (u, std::array::from_fn(|a| free[a] + y[a] - u[a]))
     }
 }
 
@@ -240,7 +255,7 @@ mod tests {
     const RING: Ring = Ring { shape: [5, 4, 3], per_length: [1.0, 0.5, 2.0] };
 
     fn shrinking(threshold: f32, counted: Option<&[u8]>) -> Shrinking<'_> {
-        Shrinking { threshold, counted, each: false }
+        Shrinking { threshold, counted, each: false, free: None }
     }
 
     fn numbers(seed: usize) -> impl Iterator<Item = f32> {
@@ -310,9 +325,27 @@ mod tests {
 
     #[test]
     fn each_axis_shrinks_by_itself_where_it_is_said() {
-        let by = Shrinking { threshold: 0.5, counted: None, each: true };
+        let by = Shrinking { threshold: 0.5, counted: None, each: true, free: None };
         let (u, h) = by.split(0, [2.0, -0.25, -1.0]);
         assert_eq!((u, h), ([0.5, -0.25, -0.5], [1.0, 0.25, 0.0]));
+    }
+
+    /// The distance to what is free is shrunken, as the prox of a distance to a convex set has it.
+    #[test]
+    fn a_part_of_what_is_free_costs_nothing_and_what_exceeds_it_its_excess() {
+        let free = [[2.0, 0.0, 0.0]];
+        let by = Shrinking { threshold: 0.5, counted: None, each: false, free: Some(&free) };
+        for x in [0.0, 0.7, 2.0] {
+            assert_eq!(by.length(0, [x, 0.0, 0.0]), 0.0, "{x}");
+            assert_eq!(by.split(0, [x, 0.0, 0.0]), ([0.0; 3], [x, 0.0, 0.0]));
+        }
+        // Beyond it, the other way, and across.
+        for (v, cost) in [([3.0, 0.0, 0.0], 1.0), ([-1.0, 0.0, 0.0], 1.0), ([1.0, 3.0, 4.0], 5.0)] {
+            assert_eq!(by.length(0, v), cost, "{v:?}");
+            let u = by.split(0, v).0;
+            let square = u.iter().map(|u| u * u).sum::<f32>();
+            assert!((square - 0.25).abs() < 1e-6, "{v:?} {square}");
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub(super) struct Explained {
     images: Vec<Vec<f32>>,
     /// Their spectra; then that of B, where there is one.
     spectra: Vec<Vec<Complex32>>,
-    has_field: bool,
+    /// Whether the last number is that of the anisotropy.
+    pub(super) has_field: bool,
     factor: [[f64; COLUMNS]; COLUMNS],
 }
 

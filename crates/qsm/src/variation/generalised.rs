@@ -159,7 +159,8 @@ impl<'w> Generalised<'w> {
         self.places.iter().zip(data.field).for_each(|(&place, &b)| p[place as usize] = b);
         let within = self.within();
         let threshold = MU_OF_LAMBDA.recip();
-        let shrinking = Shrinking { threshold, counted: within.as_deref(), each: false };
+        let shrinking =
+            Shrinking { threshold, counted: within.as_deref(), each: false, free: None };
         let (mut chi, mut has_settled) = (vec![0.0_f32; n], false);
         let (mut log, mut predicted): (Vec<Step>, Vec<f32>) = (Vec::new(), Vec::new());
         progress.start("inverting the field", most as u64);

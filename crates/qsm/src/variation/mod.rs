@@ -11,6 +11,10 @@
 //! numbers, and what no image explains is left to total variation. Images that explain nothing get
 //! coefficients of nearly 0, and the map is that of total variation alone.
 //!
+//! [`Prior::Supported`] takes that map's coefficients, and of the edges that they explain only those which the map
+//! of total variation alone supports, of which it lets every part go free (`supported`): what only diffusion
+//! sees costs nothing where it is missing.
+//!
 //! What a background leaves inside the mask is the field of sources outside it, and so is what its
 //! removal took away too much of. They cost next to nothing (ε), and an edge that is not between two
 //! voxels of the mask costs nothing; with [`Outside::Nothing`] χ is 0 there instead.
@@ -33,6 +37,7 @@ mod explained;
 mod generalised;
 mod on_device;
 mod step;
+mod supported;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -42,9 +47,10 @@ use std::borrow::Cow;
 use fimbria_compute::{Backend, Progress, Workers};
 
 use self::alternating::Alternating;
+pub(crate) use self::alternating::relative_change;
 use self::data::Data;
 use self::denoise::without_noise;
-pub(crate) use self::edges::Ring;
+pub(crate) use self::edges::{Ring, Shrinking};
 use self::generalised::Generalised;
 pub(crate) use self::on_device::variation_source;
 use self::on_device::{GeneralisedOnDevice, TotalOnDevice};
@@ -75,6 +81,8 @@ pub const TOLERANCE: f64 = 2e-3;
 /// what a scan of 30 directions leaves.
 const FA_NOISE: f32 = 0.02;
 const IMAGE_NOISE: f32 = 0.04;
+/// From this FA all fibres are as anisotropic: a lesion that halves FA in white matter changes nothing.
+pub const FIBRE_FA: f32 = 0.2;
 /// An image is cut off at so many times its mean: beyond are bad fits.
 const LARGEST: f32 = 4.0;
 
@@ -117,6 +125,8 @@ pub enum Prior<'a> {
     Total,
     /// What diffusion explains costs nothing.
     Explained(&'a Guidance),
+    /// What diffusion explains may be free where a map of the field itself supports it.
+    Supported(&'a Supported<'a>),
     /// Those of a magnitude of every unknown cost nothing.
     Magnitude(&'a [f32]),
     /// Slopes cost nothing: total generalised variation.
@@ -132,6 +142,17 @@ pub struct Guidance {
     pub images: Vec<Vec<f32>>,
 }
 
+/// Guidance that a map of the field itself has to support.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Supported<'a> {
+    /// What diffusion knows.
+    pub guidance: &'a Guidance,
+    /// The coefficients of a map by [`Prior::Explained`].
+    pub coefficients: &'a [f64],
+    /// The map by [`Prior::Total`], of every unknown.
+    pub own: &'a [f32],
+}
+
 /// A map, and what explains it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariationMap {
@@ -140,7 +161,8 @@ pub struct VariationMap {
     /// The coefficients of FA and its square, and of each further image (as a part of its mean) and its
     /// square.
     pub coefficients: Vec<f64>,
-    /// Anisotropy of the susceptibility of fibres whose FA is 1, along less across.
+    /// Anisotropy of the susceptibility of fibres whose FA is 1, along less across; where support is asked for,
+    /// of those whose FA is [`FIBRE_FA`] at least.
     pub anisotropy: f64,
     /// The field that the map, what is outside the mask and the anisotropy make at each unknown, in the
     /// unit of the field.
@@ -187,7 +209,14 @@ pub fn reconstruct_variation(
         if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }
     };
     let device = where_it_gains(on, model.geometry.dims).devices.first();
-    let (images, magnitude) = match prior {
+    let made = |images, fibres, magnitude| {
+        Alternating::new(model, variation, images, fibres, magnitude, workers)
+    };
+    let check_guidance = |guidance: &Guidance| {
+        check("FA", guidance.fa.len())?;
+        guidance.images.iter().try_for_each(|image| check("an image", image.len()))
+    };
+    let found = match prior {
         Prior::Generalised => {
             let found = Generalised::new(model, variation, workers)?;
             let Some(device) = device else { return found.run(field, weights, progress) };
@@ -198,18 +227,31 @@ pub fn reconstruct_variation(
             let there = there.map_err(Ended::from).and_then(|there| there.run(&data, progress));
             return or_on_threads(there, || found.run(field, weights, progress), progress);
         }
-        Prior::Total => (Vec::new(), None),
+        Prior::Total => made(Vec::new(), None, None)?,
         Prior::Magnitude(magnitude) => {
             check("the magnitude", magnitude.len())?;
-            (Vec::new(), Some(magnitude))
+            made(Vec::new(), None, Some(magnitude))?
         }
         Prior::Explained(guidance) => {
-            check("FA", guidance.fa.len())?;
-            guidance.images.iter().try_for_each(|image| check("an image", image.len()))?;
-            (explaining(model, guidance, workers), None)
+            check_guidance(guidance)?;
+            let images = explaining(model, guidance, workers);
+            let fa = images[0].clone();
+            made(images, Some(&fa), None)?
+        }
+        Prior::Supported(Supported { guidance, coefficients, own }) => {
+            check_guidance(guidance)?;
+            check("the map without guidance", own.len())?;
+            let images = explaining(model, guidance, workers);
+            let fibres: Vec<f32> = images[0].iter().map(|fa| fa.min(FIBRE_FA) / FIBRE_FA).collect();
+            let mut found = made(Vec::new(), Some(&fibres), None)?;
+            let mut guide = vec![0.0; fibres.len()];
+            for (c, image) in coefficients.iter().zip(&images) {
+                guide.iter_mut().zip(image).for_each(|(sum, x)| *sum += *c as f32 * x);
+            }
+            found.support(&guide, own);
+            found
         }
     };
-    let found = Alternating::new(model, variation, images, magnitude, workers)?;
     let Some(device) = device else { return found.run(field, weights, progress) };
     let there = TotalOnDevice::new(&found, device).map_err(Ended::from);
     let there = there.and_then(|there| there.run(field, weights, progress));

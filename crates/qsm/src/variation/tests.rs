@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use fimbria_compute::{Silent, Workers};
 
 use super::edges::Ring;
+use super::supported::supported;
 use super::*;
 use crate::fourier::KSpace;
 use crate::tensor::magnetisation;
@@ -42,6 +43,8 @@ struct Plain {
     edges: Vec<[(Option<usize>, Option<usize>); 3]>,
     spacing: [f64; 3],
     field: Vec<f64>,
+    /// Of each of the edges what is free.
+    free: Vec<[f64; 3]>,
 }
 
 impl Plain {
@@ -115,7 +118,8 @@ impl Plain {
         let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let images = images.iter().map(|image| wide(image)).collect();
         let spacing = geometry.spacing;
-        Self { kernel, of_anisotropy, images, edges, spacing, field: wide(field) }
+        let free = vec![[0.0; 3]; edges.len()];
+        Self { kernel, of_anisotropy, images, edges, spacing, field: wide(field), free }
     }
 
     /// The objective of χ, then c, then a, with |∇| rounded off below `smooth`; and its gradient.
@@ -139,10 +143,14 @@ impl Plain {
                 chi[i] - c.iter().zip(&self.images).map(|(c, p)| c * p[i]).sum::<f64>()
             })
         };
-        for edges in &self.edges {
+        for (edges, free) in self.edges.iter().zip(&self.free) {
             let rise: [f64; 3] = std::array::from_fn(|a| {
                 (unexplained(edges[a].1) - unexplained(edges[a].0)) / self.spacing[a]
             });
+            let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
+            let square = dot(*free, *free);
+            let part = if square > 0.0 { dot(rise, *free) / square } else { 0.0 };
+            let rise: [f64; 3] = std::array::from_fn(|a| rise[a] - part.clamp(0.0, 1.0) * free[a]);
             let length = (rise.iter().map(|r| r * r).sum::<f64>() + smooth * smooth).sqrt();
             value += STRENGTH * (length - smooth);
             for a in 0..3 {
@@ -290,6 +298,60 @@ fn no_descent_leads_below_what_is_found() {
         assert!(reached < 0.8 * zero, "{reached} of {zero}");
         assert!(below > 0.99 * reached, "{reached}, and {below} below it, of {zero}");
     }
+}
+
+/// The same where a map without guidance has to support the edges of the images, with what is free as
+/// [`supported`] has it; which makes another map.
+#[test]
+fn no_descent_leads_below_a_map_of_supported_edges() {
+    let workers = Workers::new(2).unwrap();
+    let (model, fa) = scene();
+    let field = field_of(&model, &workers);
+    let guidance = Guidance { fa: fa.clone(), images: Vec::new() };
+    let variation =
+        Variation { lambda: STRENGTH, outside: Outside::Nothing, ..Variation::default() };
+    let map = |prior| {
+        let on = Backend::cpu(&workers);
+        reconstruct_variation(&model, &field, None, prior, variation, &on, &Silent).unwrap()
+    };
+    // In one half the map has the edge of FA.
+    let own: Vec<f32> = fa.iter().enumerate().map(|(i, fa)| f32::from(i % 2 == 0) * fa).collect();
+    let coefficients = [0.05, 0.02];
+    let prior = Supported { guidance: &guidance, coefficients: &coefficients, own: &own };
+    let found = map(Prior::Supported(&prior));
+    let images = explaining(&model, &guidance, &workers);
+    let fibres = images[0].iter().map(|fa| fa.min(FIBRE_FA) / FIBRE_FA).collect();
+    let mut plain = Plain::new(&model, &[fibres], &field, &workers);
+    plain.images.clear();
+    let space = KSpace::new(&model.geometry, &workers).unwrap();
+    let (ring, places) = (Ring::new(&space), space.places(&model.geometry, &model.unknowns));
+    let rises = |value: &dyn Fn(usize) -> f32| {
+        let mut volume = vec![0.0; space.elements()];
+        places.iter().enumerate().for_each(|(i, &place)| volume[place as usize] = value(i));
+        ring.differences(&volume, &workers)
+    };
+    let guide = rises(&|i| images.iter().zip([0.05, 0.02]).map(|(x, c)| c * x[i]).sum());
+    let free = supported(&space, guide, &rises(&|i| own[i]));
+    let shape = space.shape();
+    // Edges begin one voxel before the volume.
+    let place = |i: usize| {
+        let dims = DIMS.map(|n| n + 1);
+        let at = [i % dims[0], i / dims[0] % dims[1], i / (dims[0] * dims[1])];
+        let at: [usize; 3] = std::array::from_fn(|a| (at[a] + shape[a] - 1) % shape[a]);
+        at[0] + shape[0] * (at[1] + shape[1] * at[2])
+    };
+    let n = plain.edges.len();
+    plain.free = (0..n).map(|i| free[place(i)].map(f64::from)).collect();
+    assert!(plain.free.iter().any(|g| *g != [0.0; 3]));
+    let mut x: Vec<f64> = found.chi.iter().map(|x| f64::from(*x)).collect();
+    x.push(found.anisotropy);
+    let zero = plain.objective(&vec![0.0; x.len()], 0.0).0;
+    let reached = plain.objective(&x, 0.0).0;
+    let below = downhill(|x, smooth| plain.objective(x, smooth), x, 400).0;
+    assert!(reached < 0.8 * zero, "{reached} of {zero}");
+    assert!(below > 0.99 * reached, "{reached}, and {below} below it, of {zero}");
+    let other = map(Prior::Explained(&guidance));
+    assert!(found.chi.iter().zip(&other.chi).any(|(a, b)| (a - b).abs() > 1e-3));
 }
 
 /// The same of total generalised variation: with v found by descent for the map that is found, no

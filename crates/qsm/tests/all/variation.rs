@@ -7,7 +7,7 @@ use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::nonlinear::{Nonlinear, NonlinearMap, invert_nonlinear};
 use fimbria_qsm::tensor::TensorOperator;
 use fimbria_qsm::variation::{
-    Guidance, LAMBDA, Outside, Prior, Variation, VariationMap, reconstruct_variation,
+    Guidance, LAMBDA, Outside, Prior, Supported, Variation, VariationMap, reconstruct_variation,
 };
 use fimbria_qsm::{FieldModel, Geometry, QsmError, Shape};
 
@@ -67,6 +67,14 @@ impl Scene {
 
     fn map(&self, guidance: Option<&Guidance>, workers: &Workers) -> VariationMap {
         let prior = guidance.map_or(Prior::Total, Prior::Explained);
+        self.weighted(None, prior, workers).unwrap()
+    }
+
+    /// With the edges of `guidance` that the map without it supports.
+    fn supported(&self, guidance: &Guidance, workers: &Workers) -> VariationMap {
+        let (own, first) = (self.map(None, workers), self.map(Some(guidance), workers));
+        let (coefficients, own) = (&first.coefficients[..], &own.chi[..]);
+        let prior = Prior::Supported(&Supported { guidance, coefficients, own });
         self.weighted(None, prior, workers).unwrap()
     }
 
@@ -139,6 +147,16 @@ fn what_diffusion_explains_is_found_with_its_sign() {
     assert!(part > 0.4 && part < 1.2, "{part}");
     let guided = scene.error(&found);
     assert!(guided < 0.8 * alone, "{guided}, alone {alone}");
+}
+
+#[test]
+fn supported_edges_make_a_map_better() {
+    let workers = Workers::new(2).unwrap();
+    let scene = Scene::new(&workers);
+    let guidance = Guidance { fa: scene.fa.clone(), images: Vec::new() };
+    let [alone, guided] = [scene.map(None, &workers), scene.supported(&guidance, &workers)]
+        .map(|map| scene.error(&map));
+    assert!(guided < 0.95 * alone, "{guided}, alone {alone}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{FileKind, Written};
 /// What `fimbria qsm` writes.
 pub const QSM_WRITES: &[Written] = &[
     Written::map(&CHI),
-    Written::map(&CHI_TV).only("with --method dtv that is guided"),
+    Written::map(&CHI_TV).only("with --method dtv and dtv-all that are guided"),
     Written::map(&MSA).only("with --method tensor"),
     Written::map(&RESIDUAL),
     Written::file(

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fimbria_compute::Progress as _;
+use fimbria_compute::queue::Shares;
 use fimbria_image::{Mask, counted};
 use fimbria_qsm::phase::HZ_PER_TESLA;
 use fimbria_qsm::{FieldModel, Geometry, QsmError, device};
 
 use super::QsmParameters;
+use super::inversion::Devices;
 use crate::options::Resolved;
 use crate::stages::local_field::LocalField;
 use crate::{Logbook, StageError};
@@ -67,11 +69,28 @@ impl Job<'_> {
         Ok(radians)
     }
 
-    /// Notes that devices which nobody named are left out, where transforms of a volume are no faster there.
-    pub(super) fn note_device_slower(&self, geometry: &Geometry) {
+    /// Notes that devices which nobody named are left out, where transforms of a volume are no faster there; of a
+    /// method that takes one device alone, which of several that is.
+    pub(super) fn note_devices(&self, geometry: &Geometry) {
         let on = &self.log.session().on;
         if !on.devices.is_empty() && !device::gains(on, geometry.dims) {
-            self.log.left_to_threads();
+            return self.log.left_to_threads();
+        }
+        let method = self.parameters.method.0.facts();
+        if let (Devices::First, [_, others @ ..]) = (method.can.devices, on.devices) {
+            let mut shares = Shares::none(on.devices.len());
+            shares.devices[0] = 1;
+            self.log.count_shares_of("maps", &shares);
+            if !others.is_empty() {
+                self.log.note(&format!(
+                    "--method {} is made on one device: {} nothing here",
+                    method.name,
+                    match others.len() {
+                        1 => "the other does".to_owned(),
+                        n => format!("the other {n} do"),
+                    }
+                ));
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use fimbria_compute::fft::{Complex32, DeviceRealFft};
 use fimbria_compute::math;
 use fimbria_compute::operator::VectorSpace as _;
 
-use super::{ITERATIONS, RHO, THRESHOLD, TwoStep, has_settled, relative};
+use super::{ITERATIONS, TOLERANCE, TwoStep};
 use crate::device::{DeviceOperatorError, EDGES, Ended, RING};
 use crate::variation::Step;
 
@@ -26,7 +26,8 @@ pub(crate) fn two_step_source() -> KernelSource {
 pub(super) struct OnDevice {
     /// Of the volume without its padding.
     dims: [usize; 3],
-    spacing: [f64; 3],
+    per_length: [f32; 3],
+    rho: f32,
     volumes: DeviceSpace,
     fft: DeviceRealFft,
     known: Buffer<f32>,
@@ -64,18 +65,16 @@ impl OnDevice {
         let space = problem.space;
         let fft = DeviceRealFft::new(device, space.shape())?;
         let (elements, half) = (fft.elements(), fft.spectrum_elements());
-        let denominators = problem.denominators(&problem.differences());
-        let inverse = |by: &f32| if *by == 0.0 { 0.0 } else { by.recip() };
-        let inverse: Vec<f32> = denominators.iter().map(inverse).collect();
         let volumes = DeviceSpace::new(device, elements)?;
         let source = two_step_source();
         let kernel = |name| device.kernel(&source, name);
         Ok(Self {
             dims: space.dims(),
-            spacing: space.spacing(),
+            per_length: problem.ring.per_length(),
+            rho: problem.rho,
             known: device.upload(&problem.known)?,
             data: device.upload(&problem.data)?,
-            inverse: device.upload(&inverse)?,
+            inverse: device.upload(&problem.inverse)?,
             dipole: device.upload(&space.dipole)?,
             bits: device.upload(&vec![7; elements])?,
             ones: device.upload(&vec![1.0; elements])?,
@@ -127,8 +126,9 @@ impl OnDevice {
         let data = self.misfit()?;
         let voxels: usize = self.dims.iter().product();
         let rms = (self.square_within()? / voxels.max(1) as f64).sqrt();
-        let relative_change = relative(change, size);
-        Ok((Step { rms, relative_change, data, variation }, has_settled(change, size)))
+        let relative_change = if size > 0.0 { (change / size).sqrt() } else { 0.0 };
+        let step = Step { rms, relative_change, data, variation };
+        Ok((step, relative_change <= TOLERANCE))
     }
 
     /// The map that agrees best with the copies, and its field.
@@ -143,7 +143,7 @@ impl OnDevice {
         let half = self.spectrum.len();
         let arguments = [
             (half as u64).into(),
-            RHO.into(),
+            self.rho.into(),
             (&self.data).into(),
             (&self.inverse).into(),
             (&self.dipole).into(),
@@ -159,13 +159,16 @@ impl OnDevice {
     /// The step of the edges; returns Σ |∇χ|, axis by axis.
     fn shrink(&mut self) -> Result<f64, DeviceError> {
         let mut arguments = self.ring();
-        arguments.extend([Argument::from(THRESHOLD), 1_u32.into()]);
+        arguments.extend([Argument::from(self.rho.recip()), 1_u32.into()]);
         arguments.push((&self.bits).into());
+        // No difference is free: what is in its place is not read.
+        arguments.push(0_u32.into());
+        arguments.push((&self.ones).into());
         arguments.push((&self.next).into());
         arguments.push((&mut self.u).into());
         arguments.push((&mut self.h).into());
         arguments.push((&mut self.work).into());
-        // SAFETY: the kernel's thirteen parameters; the volumes have an element for each of the shape, those
+        // SAFETY: the kernel's fifteen parameters; the volumes have an element for each of the shape, those
         // of differences three.
         unsafe { self.kernels.shrink.launch(self.fft.launch(), &arguments)? };
         self.volumes.dot(&self.work, &self.ones)
@@ -197,7 +200,7 @@ impl OnDevice {
 
     /// Six: the shape, and how many voxels there are to a unit of length.
     fn ring(&self) -> Vec<Argument> {
-        let per_length = self.spacing.map(|spacing| Argument::from((1.0 / spacing) as f32));
+        let per_length = self.per_length.map(Argument::from);
         self.fft.shape_arguments().into_iter().chain(per_length).collect()
     }
 }

@@ -21,6 +21,8 @@ pub(in crate::variation) struct TotalOnDevice<'a> {
     common: Common<'a>,
     /// Half the spectrum of P.
     inverse: Buffer<f32>,
+    /// Differences of which no part costs anything, where there are some.
+    free: Option<Buffer<f32>>,
     columns: Vec<Column>,
     pull_together: Kernel,
     invert: Kernel,
@@ -72,6 +74,7 @@ impl<'a> TotalOnDevice<'a> {
         Ok(Self {
             host,
             inverse: device.upload(&host.weights.inverse)?,
+            free: host.free.as_ref().map(|free| device.upload(free.as_flattened())).transpose()?,
             columns: columns.collect::<Result<_, DeviceError>>()?,
             pull_together: common.kernel("pull_together")?,
             invert: common.kernel("invert")?,
@@ -111,7 +114,7 @@ impl<'a> TotalOnDevice<'a> {
             }
             Ok(variation)
         })?;
-        let anisotropy = if host.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
+        let anisotropy = if host.explained.has_field { numbers.pop().unwrap_or(0.0) } else { 0.0 };
         Ok(reached.into_map(numbers, anisotropy))
     }
 
@@ -183,11 +186,14 @@ impl<'a> TotalOnDevice<'a> {
         arguments.push(MU_OF_LAMBDA.recip().into());
         arguments.push(u32::from(self.host.each).into());
         arguments.push((&self.common.bits).into());
+        arguments.push(u32::from(self.free.is_some()).into());
+        // Without them any volume, which is not read.
+        arguments.push(self.free.as_ref().unwrap_or(&self.common.ones).into());
         arguments.push((&copies.next).into());
         arguments.push((&mut edges.u).into());
         arguments.push((&mut edges.h).into());
         arguments.push((&mut copies.work).into());
-        // SAFETY: the kernel's thirteen parameters; all volumes have an element for each of the shape, those
+        // SAFETY: the kernel's fifteen parameters; all volumes have an element for each of the shape, those
         // of differences three.
         unsafe { self.shrink.launch(self.common.fft.launch(), &arguments) }
     }

@@ -1,23 +1,23 @@
-//! Total variation of what diffusion does not explain.
+//! Total variation of what diffusion explains and the field supports.
 
-use fimbria_compute::Progress as _;
 use fimbria_qsm::variation::Prior;
 
 use super::prelude::*;
 use super::tv::Tv;
-use super::variation::{BILGIC, MILOVIC, VariationOptions};
+use super::variation::{BILGIC, MILOVIC, Trust, VariationOptions};
 
 pub(super) struct Dtv;
 
 pub(super) const FACTS: Facts = Facts {
     name: "dtv",
-    sentence: "guided by diffusion: total variation of what FA, V1, MD and S0 do not explain; without \
-                   them that of the map",
-    details: "minimises ½‖w (x * d + a B - b)‖² + λ Σ|∇(x - Σ c Φ)|: total variation, but for edges \
-                  that diffusion explains. d is the dipole, x is free outside the mask (--outside), Φ the images FA, MD and S0 \
-                  and their squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients \
-                  c and a are fitted with the map, so that images which explain nothing change nothing; \
-                  without any it is tv, whose map is written beside that of dtv.",
+    sentence: "guided by diffusion where the field agrees: total variation but for edges of FA, V1, MD and S0 \
+                   that the map of tv supports; without these images that of the map",
+    details: "minimises ½‖w (x * d + a B - b)‖² + λ Σ min|∇x - s t Σ c ∇Φ|, 0 ≤ s ≤ 1: total variation, but \
+                  any part of an edge that diffusion explains is free. d is the dipole, x is free outside the mask \
+                  (--outside), Φ the images FA, MD and S0 and their squares with the coefficients c of dtv-all, B \
+                  the field of fibres along V1, alike from FA 0.2, a fitted with the map. t is 0 where edges of the map of \
+                  tv go another way, so that what only diffusion sees is not painted. Without any image it is tv, \
+                  whose map is written beside that of dtv.",
     references: &[BILGIC, MILOVIC],
     nrmse_percent: 26.3,
     columns: VARIATION,
@@ -37,14 +37,9 @@ impl Inversion for Dtv {
     fn map(&self, options: &Resolved<QsmParameters>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let options: VariationOptions = options.read();
         let Some(guidance) = &job.field.guidance else {
-            return Ok(options.map(Prior::Total, job)?.0);
+            return options.map(Prior::Total, job);
         };
-        let (map, fitted) = options.guided_map(guidance, job)?;
-        let log = job.log;
-        log.result("explained", fitted.coefficients);
-        log.result("anisotropy_of_fa", fitted.anisotropy);
-        log.note(&format!("anisotropy of a voxel of FA 1: {:.4} ppm", fitted.anisotropy));
-        Ok(map)
+        options.guided_map(guidance, Trust::WhereSupported, job)
     }
 
     fn methods(&self, options: &Resolved<QsmParameters>, is_guided: bool) -> Methods {
@@ -52,10 +47,10 @@ impl Inversion for Dtv {
             return Tv.methods(options, is_guided);
         }
         let options: VariationOptions = options.read();
-        let guidance = " of what diffusion does not explain: fractional anisotropy, mean diffusivity \
-                        and S0 with their squares, and tensors along the tensor's first eigenvector whose \
-                        anisotropy is proportional to fractional anisotropy, with coefficients fitted to \
-                        the field";
+        let guidance = " but for edges that diffusion explains (fractional anisotropy, mean diffusivity and S0 \
+                        with their squares, coefficients fitted to the field) where the map by total variation \
+                        alone has edges along them; fibres are tensors along the tensor's first eigenvector, of \
+                        one fitted anisotropy";
         options.methods("total variation", guidance, FACTS.references)
     }
 }

@@ -45,7 +45,7 @@ impl Inversion for IterativeLsqr {
         let Options { strength: limit, iterations, gradient_tolerance: tolerance } = options.read();
         let (model, b, weights) = job.inside()?;
         let on = &job.log.session().on;
-        job.note_device_slower(&model.geometry);
+        job.note_devices(&model.geometry);
         let ilsqr = Ilsqr { limit, iterations, tolerance };
         let map = invert_ilsqr(&model, &b, weights.as_deref(), ilsqr, on, job.log)
             .map_err(stage_error)?;

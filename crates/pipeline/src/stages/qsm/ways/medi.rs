@@ -31,7 +31,7 @@ impl Inversion for Medi {
         let options: VariationOptions = options.read();
         let volume = job.field.magnitude.as_deref().ok_or(NeedsMagnitude)?;
         let magnitude = values_at(&job.field.mask.voxels, volume);
-        Ok(options.map(Prior::Magnitude(&magnitude), job)?.0)
+        options.map(Prior::Magnitude(&magnitude), job)
     }
 
     fn methods(&self, options: &Resolved<QsmParameters>, _: bool) -> Methods {

@@ -2,6 +2,7 @@
 
 mod dqsm;
 mod dtv;
+mod dtv_all;
 mod fourier;
 mod ilsqr;
 mod medi;
@@ -25,6 +26,7 @@ use super::inversion::{Facts, QsmMethod};
 /// Every method with its name and what it is, the default first.
 pub(super) const WAYS: &[(QsmMethod, &str, &str)] = &[
     QsmMethod::listed(&dtv::FACTS, &dtv::Dtv),
+    QsmMethod::listed(&dtv_all::FACTS, &dtv_all::DtvAll),
     QsmMethod::listed(&dqsm::FACTS, &dqsm::Dqsm),
     QsmMethod::listed(&tensor::FACTS, &tensor::Tensor),
     QsmMethod::listed(&tkd::FACTS, &tkd::Tkd),

@@ -48,7 +48,7 @@ impl Inversion for Ndi {
             tolerance: options.tolerance,
         };
         let on = &job.log.session().on;
-        job.note_device_slower(&model.geometry);
+        job.note_devices(&model.geometry);
         let map = invert_nonlinear(&model, &b, weights.as_deref(), nonlinear, on, job.log)
             .map_err(stage_error)?;
         job.note_end(map.log.len(), map.has_settled, options.tolerance);

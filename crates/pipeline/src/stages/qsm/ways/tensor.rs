@@ -54,7 +54,7 @@ impl Inversion for Tensor {
         let mut anisotropy = Vec::new();
         let made = map.make(job, |model, data, weights, start| {
             let (on, log) = (&job.log.session().on, job.log);
-            job.note_device_slower(&model.geometry);
+            job.note_devices(&model.geometry);
             let made = reconstruct_tensors(model, data, weights, &solver, on, on.comm, log, start)?;
             anisotropy = made.chi[job.field.mask.len()..].to_vec();
             Ok(made)

@@ -28,7 +28,7 @@ impl Inversion for Tgv {
 
     fn map(&self, options: &Resolved<QsmParameters>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let options: VariationOptions = options.read();
-        Ok(options.map(Prior::Generalised, job)?.0)
+        options.map(Prior::Generalised, job)
     }
 
     fn methods(&self, options: &Resolved<QsmParameters>, _: bool) -> Methods {

@@ -24,7 +24,7 @@ impl Inversion for Tv {
 
     fn map(&self, options: &Resolved<QsmParameters>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let options: VariationOptions = options.read();
-        Ok(options.map(Prior::Total, job)?.0)
+        options.map(Prior::Total, job)
     }
 
     fn methods(&self, options: &Resolved<QsmParameters>, _: bool) -> Methods {

@@ -2,8 +2,8 @@
 
 use fimbria_compute::Progress as _;
 use fimbria_qsm::variation::{
-    Guidance, LAMBDA, Outside, Prior, USUAL_NOISE, Variation, VariationMap, lambda_of_noise,
-    reconstruct_variation,
+    FIBRE_FA, Guidance, LAMBDA, Outside, Prior, Supported, USUAL_NOISE, Variation, VariationMap,
+    lambda_of_noise, reconstruct_variation,
 };
 use fimbria_qsm::{FieldModel, noise_of_field};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,15 @@ fn reconstruct(
     let on = &job.log.session().on;
     reconstruct_variation(model, field, weights.as_deref(), prior, variation, on, job.log)
         .map_err(stage_error)
+}
+
+/// Where diffusion guides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Also where the field sees nothing.
+    Everywhere,
+    /// Where the map of total variation alone agrees.
+    WhereSupported,
 }
 
 /// How strength is chosen.
@@ -86,40 +95,45 @@ impl VariationOptions {
         Ok(lambda)
     }
 
-    /// The map whose variation is small but for what `prior` knows, and how it was found.
-    pub(super) fn map(
-        &self,
-        prior: Prior<'_>,
-        job: &Job<'_>,
-    ) -> Result<(ChiMap, VariationMap), StageError> {
+    /// The map whose variation is small but for what `prior` knows.
+    pub(super) fn map(&self, prior: Prior<'_>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let inside = job.inside()?;
         let variation = self.variation(&inside, job)?;
-        self.finished(reconstruct(&inside, prior, variation, job)?, job)
+        Ok(self.finished(&reconstruct(&inside, prior, variation, job)?, job))
     }
 
     /// The same of what diffusion explains, and beside it that of total variation alone.
     pub(super) fn guided_map(
         &self,
         guidance: &Guidance,
+        trust: Trust,
         job: &Job<'_>,
-    ) -> Result<(ChiMap, VariationMap), StageError> {
+    ) -> Result<ChiMap, StageError> {
         let inside = job.inside()?;
         let variation = self.variation(&inside, job)?;
-        let unguided = reconstruct(&inside, Prior::Total, variation, job)?;
-        let guided = reconstruct(&inside, Prior::Explained(guidance), variation, job)?;
-        let (mut map, guided) = self.finished(guided, job)?;
+        let map = |prior| reconstruct(&inside, prior, variation, job);
+        let unguided = map(Prior::Total)?;
+        let mut guided = map(Prior::Explained(guidance))?;
+        let log = job.log;
+        log.result("explained", guided.coefficients.clone());
+        let mut fibres = 1.0;
+        if trust == Trust::WhereSupported {
+            let (coefficients, own) = (&guided.coefficients[..], &unguided.chi[..]);
+            guided = map(Prior::Supported(&Supported { guidance, coefficients, own }))?;
+            fibres = FIBRE_FA;
+        }
+        log.result("anisotropy", guided.anisotropy);
+        log.result("fa_of_anisotropy", fibres);
+        log.note(&format!("anisotropy of fibres from FA {fibres}: {:.4} ppm", guided.anisotropy));
+        let mut map = self.finished(&guided, job);
         map.unguided = Some(job.field.volume_of(&unguided.chi));
-        Ok((map, guided))
+        Ok(map)
     }
 
-    fn finished(
-        &self,
-        map: VariationMap,
-        job: &Job<'_>,
-    ) -> Result<(ChiMap, VariationMap), StageError> {
+    fn finished(&self, map: &VariationMap, job: &Job<'_>) -> ChiMap {
         job.note_end(map.log.len(), map.has_settled, self.tolerance);
         let convergence = ConvergenceLog::from_steps(&map.log);
-        Ok((ChiMap::new(job.field, &map.chi, &map.field, convergence), map))
+        ChiMap::new(job.field, &map.chi, &map.field, convergence)
     }
 
     fn variation(
@@ -127,7 +141,7 @@ impl VariationOptions {
         (model, field, _): &Inside,
         job: &Job<'_>,
     ) -> Result<Variation, StageError> {
-        job.note_device_slower(&model.geometry);
+        job.note_devices(&model.geometry);
         let radians = self.explains_phase().then(|| job.radians_per_ppm()).transpose()?;
         Ok(Variation {
             lambda: self.lambda(model, field, job)?,
