@@ -778,6 +778,7 @@ PROGRAMS = {
     "compare": ("compare", "output"),
     "mask": ("make_mask", "output"),
     "correct": ("correct", "output"),
+    "align": ("align", "output"),
     "normalise": ("normalise", "output"),
     "fixel": ("fixel", "output"),
     "regions": ("regions", "output"),
@@ -855,6 +856,15 @@ PROGRAM_EXAMPLES = {
             '(made.path / "confounds.tsv").read_text().split()[:2]',
         ],
         "['trans_x', 'trans_y']",
+    ),
+    "align": (
+        [
+            *IN_A_FOLDER,
+            'head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")',
+            'made = align(out / "head/mask.nii.gz", out / "head/dwi.nii.gz", out / "out")',
+            'sorted(made.maps)',
+        ],
+        "['moved']",
     ),
     "normalise": (
         [

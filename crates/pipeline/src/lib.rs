@@ -68,6 +68,6 @@ pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use stages::fits::follow::{TooManyVolumes, follow};
 pub use surfaces::{MeshSpace, SurfaceError};
-pub use transforms::TransformError;
+pub use transforms::{TransformError, TransformFile};
 pub use unfinished::{Held, Unfinished};
 pub use written::{FileKind, Writes, Written};

@@ -5,6 +5,8 @@ use std::fmt;
 /// A page of the manual that says what to do about a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
+    /// Images laid on each other, and labels that come along.
+    Align,
     /// Data sets of many people.
     Bids,
     /// What streamlines explain and connect.
@@ -39,7 +41,8 @@ pub enum Page {
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
+        Self::Align,
         Self::Bids,
         Self::Connectomes,
         Self::Correct,
@@ -60,6 +63,7 @@ impl Page {
     /// The name of its file in `docs`, without the extension.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Align => "align",
             Self::Bids => "bids",
             Self::Connectomes => "connectomes",
             Self::Correct => "correct",

@@ -12,7 +12,8 @@
 //!   heads change little from volume to volume, and fields of eddy currents follow the gradients;
 //! * `outliers`: slices without signal;
 //! * [`correct`]: the rounds; [`Corrected`] is what they find;
-//! * [`align`]: an image on another of any contrast, by mutual information.
+//! * [`align`]: an image on another of any contrast, by mutual information;
+//! * [`image_onto`], [`labels_onto`]: an image on the grid of another, by a way that is known.
 //!
 //! Places are in mm along the voxel axes from the middle of the grid, unless a name says otherwise.
 //! Fields are in mm of shift. This crate knows no files and no commands.
@@ -20,6 +21,7 @@
 mod align;
 mod correct;
 mod joint;
+mod onto;
 mod outliers;
 mod place;
 mod predict;
@@ -28,8 +30,9 @@ mod resample;
 mod smooth;
 mod spline;
 
-pub use align::{AlignOptions, align};
+pub use align::{AlignOptions, align, turn_and_shift};
 pub use correct::{CorrectOptions, Corrected, Motion, bytes_needed, correct};
+pub use onto::{Way, image_onto, labels_onto, shares_onto};
 pub use outliers::Outlier;
 pub use place::{Eddy, Lattice, Place, rotation};
 

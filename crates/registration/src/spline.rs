@@ -36,11 +36,43 @@ impl Spline {
         Self { dims, coefficients }
     }
 
-    /// The value at a point in voxel coordinates; `None` more than half a voxel outside.
+    /// The value at a point in voxel coordinates, or at the nearest one in reach.
+    pub(crate) fn near(&self, point_vox: [f64; 3]) -> f32 {
+        let inside = |a: usize| point_vox[a].clamp(-0.5, self.dims[a] as f64 - 0.5);
+        self.at([0, 1, 2].map(inside)).unwrap_or(0.0)
+    }
+
+    /// The value as [`at`](Self::at) has it, and how it changes per voxel along each axis.
+    pub(crate) fn with_slope(&self, point_vox: [f64; 3]) -> Option<(f32, [f32; 3])> {
+        let (first, parts) = self.cell(point_vox)?;
+        let weights = parts.map(cubic);
+        let slopes = parts.map(cubic_slope);
+        let [nx, ny] = [self.dims[0] + 2 * PAD, self.dims[1] + 2 * PAD];
+        // Of the value and of its slopes along y and z, before x is summed.
+        let mut sums = [[0.0f32; 4]; 3];
+        for k in 0..4 {
+            for j in 0..4 {
+                let start = first[0] + nx * (first[1] + j + ny * (first[2] + k));
+                let row: &[f32; 4] = self.coefficients[start..].first_chunk()?;
+                let by = [
+                    weights[1][j] * weights[2][k],
+                    slopes[1][j] * weights[2][k],
+                    weights[1][j] * slopes[2][k],
+                ];
+                for (sum, by) in sums.iter_mut().zip(by) {
+                    (0..4).for_each(|i| sum[i] += by * row[i]);
+                }
+            }
+        }
+        let along = |sum: &[f32; 4], x: &[f32; 4]| (0..4).map(|i| sum[i] * x[i]).sum();
+        let [value, y, z] = [0, 1, 2].map(|i| along(&sums[i], &weights[0]));
+        Some((value, [along(&sums[0], &slopes[0]), y, z]))
+    }
+
+    /// The first padded coefficient that a point takes along each axis, and how far it lies behind the second.
     #[inline]
-    pub fn at(&self, point_vox: [f64; 3]) -> Option<f32> {
-        let mut first = [0; 3];
-        let mut weights = [[0.0f32; 4]; 3];
+    fn cell(&self, point_vox: [f64; 3]) -> Option<([usize; 3], [f32; 3])> {
+        let (mut first, mut parts) = ([0; 3], [0.0; 3]);
         for axis in 0..3 {
             let x = point_vox[axis];
             // False for NaN too.
@@ -49,8 +81,16 @@ impl Spline {
             }
             let floor = x.floor();
             first[axis] = (floor as isize + PAD as isize - 1) as usize;
-            weights[axis] = cubic((x - floor) as f32);
+            parts[axis] = (x - floor) as f32;
         }
+        Some((first, parts))
+    }
+
+    /// The value at a point in voxel coordinates; `None` more than half a voxel outside.
+    #[inline]
+    pub fn at(&self, point_vox: [f64; 3]) -> Option<f32> {
+        let (first, parts) = self.cell(point_vox)?;
+        let weights = parts.map(cubic);
         let [nx, ny] = [self.dims[0] + 2 * PAD, self.dims[1] + 2 * PAD];
         let mut sum = [0.0f32; 4];
         for (k, wz) in weights[2].iter().enumerate() {
@@ -74,10 +114,17 @@ fn mirrored(i: usize, n: usize) -> usize {
 
 /// The four weights of a point `t` after the second of four coefficients.
 #[inline]
-fn cubic(t: f32) -> [f32; 4] {
+pub(crate) fn cubic(t: f32) -> [f32; 4] {
     let u = 1.0 - t;
     let [t2, u2] = [t * t, u * u];
     [u2 * u / 6.0, 2.0 / 3.0 - t2 * (1.0 - 0.5 * t), 2.0 / 3.0 - u2 * (1.0 - 0.5 * u), t2 * t / 6.0]
+}
+
+/// How these weights change with `t`.
+#[inline]
+pub(crate) fn cubic_slope(t: f32) -> [f32; 4] {
+    let u = 1.0 - t;
+    [-0.5 * u * u, t * (1.5 * t - 2.0), -u * (1.5 * u - 2.0), 0.5 * t * t]
 }
 
 /// Turns samples along one axis into coefficients: position `k` of the axis is the `stride` values from
@@ -147,6 +194,12 @@ mod tests {
         let point = [11.37, 9.61, 10.5];
         // The error of cubic splines is of order (0.4)^4 / 300.
         assert!((f64::from(spline.at(point).unwrap()) - wave(point)).abs() < 3e-4);
+        let (value, slope) = spline.with_slope(point).unwrap();
+        assert!((value - spline.at(point).unwrap()).abs() < 1e-6);
+        let angle = 0.3 * point[1] - 0.2 * point[2];
+        let known = [0.4 * (0.4 * point[0]).cos(), -0.3 * angle.sin(), 0.2 * angle.sin()];
+        // One order less.
+        (0..3).for_each(|a| assert!((f64::from(slope[a]) - known[a]).abs() < 2e-3, "{slope:?}"));
         assert_eq!(spline.at([-0.51, 3.0, 3.0]), None);
         assert_eq!(spline.at([f64::NAN, 3.0, 3.0]), None);
     }

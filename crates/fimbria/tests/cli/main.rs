@@ -1,5 +1,6 @@
 //! The program as a user meets it: one behaviour per test.
 
+mod align;
 mod bench;
 mod bids;
 mod circles;

@@ -8,8 +8,8 @@ use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
 use super::{
-    accuracy, connectome, correct, field, gradients, guide, life, load, normalise, peaks, qsm,
-    regions, sift2, sticks, track,
+    accuracy, align, connectome, correct, field, gradients, guide, life, load, normalise, peaks,
+    qsm, regions, sift2, sticks, track,
 };
 use crate::{Derivatives, Written};
 
@@ -48,6 +48,7 @@ const AFTER_FITS: &[&Method] = &[
 
 /// What no run makes.
 const ALONE: &[&Method] = &[
+    &align::METHOD,
     &Method { writes: COMPARE_WRITES, ..Method::named("compare") },
     &Method { writes: FIXEL_WRITES, ..Method::named("fixel") },
 ];

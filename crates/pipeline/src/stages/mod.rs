@@ -1,6 +1,7 @@
 //! The stages there are, one file each.
 
 pub mod accuracy;
+pub mod align;
 pub mod b0;
 pub mod compare;
 mod confounds;

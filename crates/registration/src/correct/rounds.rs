@@ -264,7 +264,7 @@ impl Rounds<'_> {
             let voxels = self.region.inner.iter().map(|i| self.region.voxels[i.at as usize]);
             let mask = Mask { grid: below.grid, voxels: voxels.collect() };
             let options =
-                AlignOptions { fwhm_mm: vec![4.0, 2.0], first_step: 2.0, last_step: 0.02 };
+                AlignOptions { fwhm_mm: vec![4.0, 2.0], first_step: 2.0, searches: false };
             let transform = align(&below, &mask, &mean, &options, workers, progress)?;
             let mut common = Place::still(self.options.axis, Eddy::None);
             common.turn = transform.linear();

@@ -1,5 +1,6 @@
 //! Known motion, found.
 
+mod align;
 mod known_motion;
 mod phantom;
 // The example `motion` uses the rest.

@@ -25,20 +25,37 @@ fn inside(p: [f64; 3], middle: [f64; 3], half: [f64; 3]) -> f64 {
     1.0 / (1.0 + (mm / 0.8).exp())
 }
 
-/// The signal of the head at a place along a gradient: fluid in the ventricles and around the brain, white
-/// matter whose fibres bend, and grey matter that folds.
-pub(crate) fn signal(p: [f64; 3], dir: [f64; 3], b_s_per_mm2: f64) -> f64 {
+/// How much of a place is head, of that brain, of that white matter and ventricle.
+fn parts(p: [f64; 3]) -> [f64; 4] {
     let [x, y, z] = p;
     let head = inside(p, [0.0; 3], HEAD_MM);
     if head < 1e-4 {
-        return 0.0;
+        return [0.0; 4];
     }
     let fold = 1.0 + 0.06 * (x / 5.0).sin() * (y / 6.0).cos() * (z / 5.5 + 0.7).sin();
     let brain = inside(p, [0.0; 3], HEAD_MM.map(|h| (h - 5.0) * fold));
     let white = inside(p, [0.0, 0.0, 2.0], HEAD_MM.map(|h| (h - 13.0) * (2.0 * fold - 1.0)));
     let left = inside(p, [-13.0, 4.0, 8.0], [7.0, 26.0, 9.0]);
     let right = inside(p, [13.0, 0.0, 8.0], [8.0, 24.0, 10.0]);
-    let ventricle = (left + right).min(1.0);
+    [head, brain, white, (left + right).min(1.0)]
+}
+
+/// The same head as T1w images have it: white matter bright, fluid dark, a bright rim.
+pub(crate) fn t1w(p: [f64; 3]) -> f64 {
+    let [head, brain, white, ventricle] = parts(p);
+    let tissue = 0.9 * white + 0.6 * (1.0 - white);
+    let within = 0.15 * ventricle + (1.0 - ventricle) * tissue;
+    600.0 * head * (brain * within + (1.0 - brain) * 0.3)
+}
+
+/// The signal of the head at a place along a gradient: fluid in the ventricles and around the brain, white
+/// matter whose fibres bend, and grey matter that folds.
+pub(crate) fn signal(p: [f64; 3], dir: [f64; 3], b_s_per_mm2: f64) -> f64 {
+    let [x, y, z] = p;
+    let [head, brain, white, ventricle] = parts(p);
+    if head == 0.0 {
+        return 0.0;
+    }
     // Fibres bend several times along each axis, so that no shift of the head is like a turn of gradients.
     let angle = 1.3 * (x / 15.0 + 1.0).sin() + 1.1 * (z / 12.0).sin() + (y / 17.0).cos();
     let bend = 0.9 * (y / 14.0 + z / 21.0).sin() + 0.6 * (x / 18.0).cos();

@@ -209,9 +209,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "tract bundles",
         &[
             "fimbria tract bundles tracks.tck --bundles bundles.toml -o bundles",
-            "fimbria tract bundles tracks.trx --bundles mni.toml --linear mni2dwi.txt -o bundles",
-            "fimbria tract bundles tracks.trx --bundles mni.toml --xfm mni2dwi_warp.nii.gz --xfm-in mni.nii.gz \
-             --xfm-ref dwi.nii.gz -o bundles",
+            "fimbria tract bundles tracks.trx --bundles mni.toml --transform mni2dwi.txt -o bundles",
+            "fimbria tract bundles tracks.trx --bundles mni.toml --transform mni2dwi_warp.nii.gz \
+             --fsl-in mni.nii.gz --fsl-ref dwi.nii.gz -o bundles",
+            "fimbria tract bundles tracks.trx --bundles mni.toml --transform 1InverseWarp.nii.gz \
+             --transform 0GenericAffine.mat -o bundles",
         ],
     ),
     (
@@ -278,6 +280,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria regions aparc+aseg.nii.gz --map dti/FA.nii.gz dti/MD.nii.gz --lut FreeSurferColorLUT.txt -o regions",
             "fimbria regions sub-01_dseg.nii.gz --map qsm/chi.nii.gz -o regions",
             "fimbria regions mask.nii.gz --map dti/FA.nii.gz dki/MK.nii.gz -o brain",
+        ],
+    ),
+    (
+        "align",
+        &[
+            "fimbria align T1w.nii.gz dwi.nii.gz --labels aparc+aseg.nii.gz -o aligned",
+            "fimbria align T1w.nii.gz dwi.nii.gz --labels 5tt.nii.gz --keep-grid -o aligned",
+            "fimbria align dwi.nii.gz T1w.nii.gz --mask brain.nii.gz -o b0_on_T1w",
+            "fimbria align T1w.nii.gz dwi.nii.gz --transform flirt.mat --fsl --labels aparc.nii.gz -o aligned",
         ],
     ),
     (

@@ -99,6 +99,24 @@ const CORRECT: Proof = Proof {
     ],
 };
 
+const ALIGN: Proof = Proof {
+    command: "align",
+    fixture: || {
+        let folder = crate::align::with_heads();
+        fs::write(folder.join("matrix.txt"), "1 0 0 1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
+        folder
+    },
+    line: "t1w.nii b0.nii --labels labels.nii",
+    rows: &[&[
+        ("mask", With("--mask mask.nii")),
+        ("labels", Instead("t1w.nii b0.nii")),
+        ("keep-grid", With("--keep-grid")),
+        ("transform", With("--transform matrix.txt")),
+        ("fsl", With("--transform matrix.txt --fsl")),
+        ("format", With("--format nii")),
+    ]],
+};
+
 const NORMALISE: Proof = Proof {
     command: "normalise",
     fixture: crate::normalise::with_tissues,
@@ -126,7 +144,7 @@ const REGIONS: Proof = Proof {
 };
 
 pub(super) const PROOFS: &[&Proof] =
-    &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &NORMALISE, &REGIONS];
+    &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &ALIGN, &NORMALISE, &REGIONS];
 
 #[test]
 fn of_eigen() {

@@ -227,24 +227,14 @@ const FIXEL: Proof = Proof {
 /// Options that say where regions lie, after a line that has one of them.
 const SPACE: &[Row] = &[
     ("lut", With("--lut lut.txt")),
-    ("linear", With("--linear matrix.txt")),
-    ("warp", With("--warp field.nii")),
-    ("xfm", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
-    ("xfm-in", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
-    ("xfm-ref", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
+    ("transform", With("--transform matrix.txt")),
+    ("fsl-in", With("--transform matrix.txt --fsl-in a.nii --fsl-ref b.nii")),
+    ("fsl-ref", With("--transform matrix.txt --fsl-in a.nii --fsl-ref b.nii")),
 ];
 
 fn with_tracts() -> crate::util::Folder {
     let folder = crate::tract::with_tracts(40);
     fs::write(folder.join("matrix.txt"), "1 0 0 1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
-    let grid = crate::tract::grid();
-    let mut field = fimbria_image::Image::zeros(grid, 3);
-    for voxel in 0..grid.len() {
-        let place = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
-        (0..3).for_each(|axis| field.volume_mut(axis)[voxel] = place[axis] as f32);
-    }
-    let options = fimbria_image::WriteOptions::default();
-    fimbria_image::write_image(folder.join("field.nii"), &field, &options).unwrap();
     fs::write(folder.join("all.toml"), "[a]\ninclude = ['a.nii']\n").unwrap();
     fs::write(folder.join("other.toml"), "[a]\nexclude = ['a.nii']\n").unwrap();
     folder

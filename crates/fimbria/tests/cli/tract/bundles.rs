@@ -149,12 +149,46 @@ fn regions_of_a_template_are_brought_over_by_matrices_and_fields() {
     }
     write_image(folder.join("field.nii"), &field, &WriteOptions::default()).unwrap();
     write_image(folder.join("warp.nii"), &warp, &WriteOptions::default()).unwrap();
-    let fsl = "--xfm-in there_a.nii --xfm-ref a.nii";
+    let fsl = "--fsl-in there_a.nii --fsl-ref a.nii";
+    // The same for ITK, which counts x and y the other way: displacements, and a matrix as text.
+    let mut itk = field.clone();
+    for voxel in 0..grid().len() {
+        let p = grid().ras_from_vox.apply(grid().voxel(voxel).map(|i| i as f64));
+        for (axis, sign) in [-1.0, -1.0, 1.0].into_iter().enumerate() {
+            let by = field.volume(axis)[voxel] - p[axis] as f32;
+            itk.volume_mut(axis)[voxel] = sign * by;
+        }
+    }
+    let mut vectors = WriteOptions::default();
+    vectors.intent.code = 1007;
+    write_image(folder.join("1Warp.nii.gz"), &itk, &vectors).unwrap();
+    let text = |m: Affine| {
+        let signs = [-1.0, -1.0, 1.0, 1.0];
+        let entry = |i: usize, j: usize| (signs[i] * signs[j] * m.0[i][j]).to_string();
+        let rows = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
+        let all: Vec<String> =
+            rows.chain((0..3).map(|i| (i, 3))).map(|(i, j)| entry(i, j)).collect();
+        format!(
+            "#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\nParameters: {}\n\
+             FixedParameters: 0 0 0\n",
+            all.join(" ")
+        )
+    };
+    fs::write(folder.join("itk.txt"), text(there_from_here)).unwrap();
+    fs::write(folder.join("back.txt"), text(here_from_there)).unwrap();
     for (out, options) in [
-        ("linear", "--linear linear.txt".to_owned()),
-        ("flirt", format!("--xfm flirt.mat {fsl}")),
-        ("field", "--warp field.nii".to_owned()),
-        ("warp", format!("--xfm warp.nii {fsl}")),
+        ("linear", "--transform linear.txt".to_owned()),
+        ("flirt", format!("--transform flirt.mat {fsl}")),
+        ("field", "--transform field.nii".to_owned()),
+        ("warp", format!("--transform warp.nii {fsl}")),
+        ("itk", "--transform itk.txt".to_owned()),
+        ("itk_inverse", "--transform [back.txt,1]".to_owned()),
+        ("itk_field", "--transform 1Warp.nii.gz".to_owned()),
+        // There, back, and there again.
+        (
+            "chain",
+            "--transform 1Warp.nii.gz --transform back.txt --transform linear.txt".to_owned(),
+        ),
     ] {
         folder.done(&format!("tract bundles a.trx --bundles there.toml {options} -o {out}"));
         let there = numbers(&all, &read(&folder, &format!("{out}/ab.trx")));

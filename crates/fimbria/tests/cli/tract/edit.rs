@@ -154,8 +154,8 @@ fn wrong_regions_and_weights_are_one_error() {
         ("--include labels.nii:Up --lut lut.txt", "lut.txt has no label named `Up`"),
         ("--weights short.txt", "short.txt has 3 weights"),
         ("--weights long.txt", "long.txt has 11 weights"),
-        ("--include a.nii --linear half.txt", "half.txt"),
-        ("--include a.nii --warp b.nii", "b.nii has 1 volumes"),
+        ("--include a.nii --transform half.txt", "half.txt"),
+        ("--include a.nii --transform b.nii", "b.nii has 1 volumes"),
     ] {
         let error = folder.failed(&format!("tract edit a.tck {options} -o out.tck"));
         assert!(error.contains(said), "{options}: {error}");
@@ -169,7 +169,7 @@ fn wrong_regions_and_weights_are_one_error() {
         "--points 1",
         "--points 5 --step 2",
         "--min-weight 2",
-        "--xfm half.txt",
+        "--transform half.txt --fsl-in a.nii",
     ] {
         let ran = folder.run(&format!("tract edit a.tck {options} -o out.tck"));
         assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);
@@ -203,20 +203,25 @@ fn transforms_of_another_kind_are_refused_by_name() {
     with_intent("1Warp.nii.gz", 1007);
     with_intent("fnirt.nii.gz", 2006);
     with_intent("splines.nii.gz", 2007);
+    fs::write(folder.join("composite.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
+    let bspline =
+        "#Insight Transform File V1.0\nTransform: BSplineTransform_double_3_3\nParameters: 1\n";
+    fs::write(folder.join("bspline.txt"), bspline).unwrap();
     fs::write(folder.join("turned.txt"), "1 0 0 0\n0 1 0 0\n0 0 1 0\n3 -4 2 1\n").unwrap();
     fs::write(folder.join("scaled.mat"), "1 0 0 3\n0 1 0 4\n0 0 1 0\n0 0 0 2\n").unwrap();
-    let fsl = "--xfm-in a.nii --xfm-ref a.nii";
+    let fsl = "--fsl-in a.nii --fsl-ref a.nii";
     for (options, message) in [
-        ("--warp 1Warp.nii.gz".to_owned(), "ANTs and ITK"),
-        (format!("--xfm 1Warp.nii.gz {fsl}"), "ANTs and ITK"),
-        ("--warp fnirt.nii.gz".to_owned(), "fnirt.nii.gz is a field of FSL (intent 2006)"),
-        ("--warp splines.nii.gz".to_owned(), "splines.nii.gz holds coefficients"),
+        ("--transform [1Warp.nii.gz,1]".to_owned(), "only matrices are inverted"),
+        ("--transform composite.h5".to_owned(), "CompositeTransformUtil"),
+        ("--transform bspline.txt".to_owned(), "BSplineTransform"),
+        ("--transform fnirt.nii.gz".to_owned(), "fnirt.nii.gz is a field of FSL (intent 2006)"),
+        ("--transform splines.nii.gz".to_owned(), "splines.nii.gz holds coefficients"),
         (
-            "--linear turned.txt".to_owned(),
+            "--transform turned.txt".to_owned(),
             "turned.txt: the last row of a transform is 0 0 0 1, not 3 -4 2 1",
         ),
         (
-            format!("--xfm scaled.mat {fsl}"),
+            format!("--transform scaled.mat {fsl}"),
             "scaled.mat: the last row of a transform is 0 0 0 1, not 0 0 0 2",
         ),
     ] {
@@ -224,7 +229,8 @@ fn transforms_of_another_kind_are_refused_by_name() {
             folder.failed(&format!("tract edit a.tck --include a.nii {options} -o out.tck"));
         assert!(error.contains(message), "{options}: {error}");
     }
-    let fnirt = folder
-        .run(&format!("tract edit a.tck --include a.nii --xfm fnirt.nii.gz {fsl} -o out.tck"));
+    let fnirt = folder.run(&format!(
+        "tract edit a.tck --include a.nii --transform fnirt.nii.gz {fsl} -o out.tck"
+    ));
     assert_eq!(fnirt.code, Some(0), "{}", fnirt.stderr);
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::TractError;
-use super::edit::{brought_by, extend};
+use super::edit::extend;
 use super::regions::RegionReader;
 use super::rules::RuleOptions;
 use super::source::{
@@ -338,7 +338,6 @@ impl Stage for FindBundles {
 
     fn parameters(&self) -> Value {
         let BundleOptions { inputs, weights, space, .. } = &self.options;
-        let SpaceOptions { linear, warp, xfm, .. } = space;
         let mut bundles = json!({});
         for (name, rules) in &self.bundles {
             extend(&mut bundles, json!({ name.as_str(): rules.in_record() }));
@@ -346,7 +345,7 @@ impl Stage for FindBundles {
         json!({
             "bundles": bundles,
             "weights": in_record(weights.as_deref(), inputs),
-            "brought_by": brought_by(linear, warp, xfm),
+            "transform": space.in_record(),
             "format": self.format.to_string(),
         })
     }

@@ -279,7 +279,6 @@ impl Stage for EditTracts {
         let EditOptions { inputs, rules, weights, min_weight, max_weight, inverse, .. } =
             &self.options;
         let EditOptions { skip, number, rng_seed, points, step, compress, .. } = &self.options;
-        let SpaceOptions { linear, warp, xfm, .. } = &self.options.space;
         let mut values = rules.in_record();
         let others = json!({
             "weights": in_record(weights.as_deref(), inputs),
@@ -292,7 +291,7 @@ impl Stage for EditTracts {
             "points": points,
             "step": step,
             "compress": compress,
-            "brought_by": brought_by(linear, warp, xfm),
+            "transform": self.options.space.in_record(),
             "format": self.format.to_string(),
         });
         extend(&mut values, others);
@@ -319,16 +318,6 @@ impl Stage for EditTracts {
     ) -> Result<(), StageError> {
         self.edit(out.ok_or("one process edits")?, log)
     }
-}
-
-/// What brings regions to the data.
-pub(super) fn brought_by(
-    linear: &Option<PathBuf>,
-    warp: &Option<PathBuf>,
-    xfm: &Option<PathBuf>,
-) -> Option<&'static str> {
-    let named = [("linear", linear), ("warp", warp), ("xfm", xfm)];
-    named.into_iter().find_map(|(name, file)| file.as_ref().map(|_| name))
 }
 
 /// Adds the entries of one object to another.

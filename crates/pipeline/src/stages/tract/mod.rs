@@ -17,7 +17,6 @@ mod weights;
 use std::path::PathBuf;
 
 use fimbria_streamlines::bundle::SamplerError;
-use fimbria_tracking::WarpError;
 
 pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat};
 pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
@@ -34,25 +33,9 @@ use crate::options::OptionError;
 /// What else can be wrong with bundles and what they are found by.
 #[derive(Debug, thiserror::Error)]
 pub enum TractError {
-    /// A transform or an image without a way back.
+    /// An image without a way back.
     #[error("{}: its matrix cannot be inverted", .0.display())]
     Singular(PathBuf),
-    /// A field of places has three volumes.
-    #[error("{} has {volumes} volumes, and a deformation field three: x, y and z", path.display())]
-    Deformation {
-        /// The image.
-        path: PathBuf,
-        /// How many it has.
-        volumes: usize,
-    },
-    /// An image that is no field of FSL.
-    #[error("{}", path.display())]
-    Warp {
-        /// The image.
-        path: PathBuf,
-        /// Why not.
-        source: WarpError,
-    },
     /// An image that is no map.
     #[error("{}", path.display())]
     Map {

@@ -1,6 +1,7 @@
 //! The commands, one file each: their options, their help, and the wiring to the crates that do
 //! the work.
 
+mod align;
 mod bench;
 mod bids;
 mod compare;
@@ -89,6 +90,7 @@ commands! {
     Eigen(eigen::Eigen): Refused,
     Mask(mask::MaskCommand): Refused,
     Correct(correct::CorrectCommand): Refused,
+    Align(align::AlignCommand): Refused,
     Normalise(normalise::NormaliseCommand): Refused,
     Peaks(peaks::Peaks): Refused,
     Sticks(sticks::Sticks): Share,

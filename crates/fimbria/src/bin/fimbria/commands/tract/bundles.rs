@@ -42,8 +42,8 @@ Units:
 
 Order and frame:
   Streamlines keep their order and their place in the scanner (RAS). Regions lie in the same space,
-  or in another one, such as that of a template: --linear, --warp or --xfm then names what brings
-  images of that space onto the data.";
+  or in another one, such as that of a template: --transform then names what brings images of that
+  space onto the data.";
 
 impl BundlesCommand {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
