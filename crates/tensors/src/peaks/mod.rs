@@ -1,7 +1,7 @@
 //! Every maximum of a homogeneous form in every voxel: fibre directions.
 //!
 //! [`find_peaks`] takes an image of unique entries (or, [`find_peaks_sh`], of spherical harmonics)
-//! of even order 4, 6 or 8. In each voxel the form is evaluated along evenly spread directions of
+//! of even order 4 to 12. In each voxel the form is evaluated along evenly spread directions of
 //! the half sphere (one small matrix product for many voxels); those that exceed all their
 //! neighbours are starts, which climb by safeguarded Newton steps on the sphere from
 //! B = A x^(m-2). A maximum counts only where the Hessian on the tangent plane is negative
