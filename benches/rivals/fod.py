@@ -78,7 +78,8 @@ def mrtrix_peaks(fod, mask, tmp):
 def ours(args, tmp, mask, one, *extra):
     """Our density of the whole mask, seconds per voxel, and seconds to estimate the responses."""
     out = tmp / "ours"
-    base = [args.fimbria, "fit", "fod", args.dwi, "--bval", args.bval, "--bvec", args.bvec]
+    # The order of dwi2fod.
+    base = [args.fimbria, "fit", "fod", args.dwi, "--bval", args.bval, "--bvec", args.bvec, "--order", "8"]
     base += ["--threads", 1, "--device", "cpu", "--force", "-q", "--format", "nii", *extra]
     total = user_seconds([*base, "--mask", args.mask, "-o", out])
     given = [f"--{p.stem.replace('_', '-')}={p}" for p in sorted(out.glob("response*.txt"))]
