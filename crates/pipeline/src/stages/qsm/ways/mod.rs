@@ -45,6 +45,6 @@ pub(super) const DEFAULT: &str = WAYS[0].1;
 pub(super) const PUBLISHED: &str = dqsm::FACTS.name;
 
 /// What others are measured against: the best with guidance and without.
-pub(super) const BEST_GUIDED: &Facts = &dtv::FACTS;
+pub(super) const BEST_GUIDED: &Facts = &dtv_all::FACTS;
 /// As [`BEST_GUIDED`].
 pub(super) const BEST_UNGUIDED: &Facts = &tv::FACTS;
