@@ -11,6 +11,7 @@ from ._work import Progress
 
 __all__ = [
     "Made",
+    "align",
     "bids",
     "compare",
     "convert",
@@ -1125,6 +1126,103 @@ def correct(
     return made("correct", output, options, progress)
 
 
+def align(
+    moving: str | PathLike[str],
+    fixed: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    mask: str | PathLike[str] | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    keep_grid: bool | None = None,
+    transform: str | float | Sequence[str | float] | None = None,
+    fsl: bool | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Lay an image on another of any contrast by a rigid motion, and bring labels along.
+
+    Parameters
+    ----------
+    moving : path
+        Image that is moved: a series with its gradient table beside it counts by its mean
+        unweighted volume, any other image by its first volume
+    fixed : path
+        Image that stays, likewise
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    mask : path
+        Voxels of FIXED that are compared, with 8 mm around them: the brain [default: all]
+    labels : path
+        Labels in the space of MOVING, of FreeSurfer or SynthSeg for one, or shares of tissues
+        (5TT): brought onto the grid of FIXED, for act, connectome and regions
+    keep_grid : flag
+        Leave labels on their own grid, and move their header instead: nothing of them is lost,
+        and act, connectome and regions take any grid
+    transform : text
+        Compare nothing: take this way of ANTs, ITK, MRtrix3 or FSL, which brings MOVING onto
+        FIXED. Of several the first takes points of FIXED first, as antsApplyTransforms -t;
+    fsl : flag
+        The way is one of FSL between these two images: of flirt -omat, or applywarp -w
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the images [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Studholme C et al. Pattern Recognit 32, 71 (1999)         normalised mutual information
+    Thévenaz P, Unser M. IEEE Trans Image Process 9, 2083 (2000)         its derivatives
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> head = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")
+    >>> made = align(out / "head/mask.nii.gz", out / "head/dwi.nii.gz", out / "out")
+    >>> sorted(made.maps)
+    ['moved']
+    """
+    options = [
+        Said("", moving),
+        Said("", fixed),
+        Said("--mask", mask),
+        Said("--labels", labels, is_repeated=True),
+        Said("--keep-grid", keep_grid),
+        Said("--transform", transform, is_repeated=True),
+        Said("--fsl", fsl),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--scratch", scratch),
+        Said("--memory", memory),
+    ]
+    return made("align", output, options, progress)
+
+
 def normalise(
     densities: str | PathLike[str],
     tissues: str | PathLike[str] | Sequence[str | PathLike[str]] | None,
@@ -1403,11 +1501,9 @@ def tract_edit(
     step: float | None = None,
     compress: float | None = None,
     lut: str | PathLike[str] | None = None,
-    linear: str | PathLike[str] | None = None,
-    warp: str | PathLike[str] | None = None,
-    xfm: str | PathLike[str] | None = None,
-    xfm_in: str | PathLike[str] | None = None,
-    xfm_ref: str | PathLike[str] | None = None,
+    transform: str | float | Sequence[str | float] | None = None,
+    fsl_in: str | PathLike[str] | None = None,
+    fsl_ref: str | PathLike[str] | None = None,
     reference: str | PathLike[str] | None = None,
     force: bool | None = None,
     threads: int | None = None,
@@ -1464,19 +1560,15 @@ def tract_edit(
     lut : path
         Names of labels: a text file with a number and a name in each line, as FreeSurfer and
         MRtrix3 have it
-    linear : path
-        Regions of another space: the 4 x 4 matrix that brings its images onto the data with
-        mrtransform -linear. It takes scanner mm of the data to scanner mm of that space
-    warp : path
-        The same for mrtransform -warp: an image on the data's side with three volumes, scanner
-        mm of that space
-    xfm : path
-        The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from
-        xfm_in to xfm_ref
-    xfm_in : path
-        Image of the regions' space: flirt -in, applywarp -i
-    xfm_ref : path
-        Image of the data's space: flirt -ref, applywarp -r
+    transform : text
+        Regions of another space: what brings its images onto the data, of ANTs and ITK (.mat,
+        .txt, 1Warp.nii.gz), MRtrix3 (-linear, -warp) or FSL (flirt, applywarp -w), each known
+        by what it is. Of several the first takes points of the data first, as
+        antsApplyTransforms -t;
+    fsl_in : path
+        With a transform of FSL, image of the regions' space: flirt -in, applywarp -i
+    fsl_ref : path
+        With a transform of FSL, image of the data's space: flirt -ref, applywarp -r
     reference : path
         Image whose grid .trk and .trx name [default: the one that the input names]
     force : flag
@@ -1532,11 +1624,9 @@ def tract_edit(
         Said("--step", step),
         Said("--compress", compress),
         Said("--lut", lut),
-        Said("--linear", linear),
-        Said("--warp", warp),
-        Said("--xfm", xfm),
-        Said("--xfm-in", xfm_in),
-        Said("--xfm-ref", xfm_ref),
+        Said("--transform", transform, is_repeated=True),
+        Said("--fsl-in", fsl_in),
+        Said("--fsl-ref", fsl_ref),
         Said("--reference", reference),
         Said("--output", output),
         Said("--force", force),
@@ -1553,11 +1643,9 @@ def tract_bundles(
     bundles: str | PathLike[str],
     weights: str | float | None = None,
     lut: str | PathLike[str] | None = None,
-    linear: str | PathLike[str] | None = None,
-    warp: str | PathLike[str] | None = None,
-    xfm: str | PathLike[str] | None = None,
-    xfm_in: str | PathLike[str] | None = None,
-    xfm_ref: str | PathLike[str] | None = None,
+    transform: str | float | Sequence[str | float] | None = None,
+    fsl_in: str | PathLike[str] | None = None,
+    fsl_ref: str | PathLike[str] | None = None,
     tracks: Literal["trx", "tck", "trk"] | None = None,
     reference: str | PathLike[str] | None = None,
     force: bool | None = None,
@@ -1583,19 +1671,15 @@ def tract_bundles(
     lut : path
         Names of labels: a text file with a number and a name in each line, as FreeSurfer and
         MRtrix3 have it
-    linear : path
-        Regions of another space: the 4 x 4 matrix that brings its images onto the data with
-        mrtransform -linear. It takes scanner mm of the data to scanner mm of that space
-    warp : path
-        The same for mrtransform -warp: an image on the data's side with three volumes, scanner
-        mm of that space
-    xfm : path
-        The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from
-        xfm_in to xfm_ref
-    xfm_in : path
-        Image of the regions' space: flirt -in, applywarp -i
-    xfm_ref : path
-        Image of the data's space: flirt -ref, applywarp -r
+    transform : text
+        Regions of another space: what brings its images onto the data, of ANTs and ITK (.mat,
+        .txt, 1Warp.nii.gz), MRtrix3 (-linear, -warp) or FSL (flirt, applywarp -w), each known
+        by what it is. Of several the first takes points of the data first, as
+        antsApplyTransforms -t;
+    fsl_in : path
+        With a transform of FSL, image of the regions' space: flirt -in, applywarp -i
+    fsl_ref : path
+        With a transform of FSL, image of the data's space: flirt -ref, applywarp -r
     tracks : {trx, tck, trk}
         Format of the bundles [default: that of the first tractogram]
     reference : path
@@ -1636,11 +1720,9 @@ def tract_bundles(
         Said("--bundles", bundles),
         Said("--weights", weights),
         Said("--lut", lut),
-        Said("--linear", linear),
-        Said("--warp", warp),
-        Said("--xfm", xfm),
-        Said("--xfm-in", xfm_in),
-        Said("--xfm-ref", xfm_ref),
+        Said("--transform", transform, is_repeated=True),
+        Said("--fsl-in", fsl_in),
+        Said("--fsl-ref", fsl_ref),
         Said("--tracks", tracks),
         Said("--reference", reference),
         Said("--output", output),

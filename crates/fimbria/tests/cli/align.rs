@@ -61,14 +61,13 @@ fn matrix(folder: &Folder, name: &str) -> Affine {
 
 /// The largest distance, mm, between where two ways take points of a head.
 fn apart(a: &Affine, b: &Affine) -> f64 {
-    let corners = (0..8).map(|c| [50.0, 60.0, 45.0].map(|x| x)).zip(0..8);
-    let off = |(corner, c): ([f64; 3], usize)| {
-        let p: [f64; 3] =
-            std::array::from_fn(|i| if c >> i & 1 == 1 { corner[i] } else { -corner[i] });
+    let off = |corner: usize| {
+        let p = [(0, 50.0), (1, 60.0), (2, 45.0)];
+        let p = p.map(|(axis, mm)| if corner >> axis & 1 == 1 { mm } else { -mm });
         let (a, b) = (a.apply(p), b.apply(p));
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     };
-    corners.map(off).fold(0.0, f64::max)
+    (0..8).map(off).fold(0.0, f64::max)
 }
 
 /// The share of voxels of `tissues.nii` that are not background and have another label.

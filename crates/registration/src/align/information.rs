@@ -75,11 +75,13 @@ impl Grey {
     /// From 0 to BINS - 1, and how it changes with the value.
     fn bin(&self, value: f32) -> (f32, f32) {
         let bin = (value - self.low) * self.per_bin;
-        match bin {
-            // NaN is 0 too.
-            _ if !(bin > 0.0) => (0.0, 0.0),
-            _ if bin >= (BINS - 1) as f32 => ((BINS - 1) as f32, 0.0),
-            _ => (bin, self.per_bin),
+        if bin >= (BINS - 1) as f32 {
+            ((BINS - 1) as f32, 0.0)
+        } else if bin > 0.0 {
+            (bin, self.per_bin)
+        } else {
+            // NaN too.
+            (0.0, 0.0)
         }
     }
 }

@@ -41,7 +41,7 @@ impl Side {
     /// Of a series the mean unweighted volume, of any other image the first volume.
     pub(super) fn read(files: &SubjectFiles, log: &Logbook<'_>) -> Result<Self, StageError> {
         let workers = log.session().on.workers;
-        let stored = StoredImage::open(&files.dwi, &files.open_options())?;
+        let stored = workers.install(|| StoredImage::open(&files.dwi, &files.open_options()))?;
         let space_codes = stored.space_codes();
         if let Some(table) = table_of(files, &stored) {
             let image = mean_unweighted(&stored, &table, workers);

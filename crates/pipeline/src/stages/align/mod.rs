@@ -155,7 +155,8 @@ impl AlignImages {
         let motion = match self.settings.transform.is_empty() {
             false => None,
             true => {
-                let mask = fixed.compared(self.settings.mask.as_deref())?;
+                let mask = self.settings.mask.as_deref();
+                let mask = workers.install(|| fixed.compared(mask))?;
                 log.start("laying an image on another", 0);
                 let options = AlignOptions::default();
                 let (fixed, moving) = (&fixed.image, &moving.image);
