@@ -356,8 +356,9 @@ def track(
         Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through
         densities 6, deterministic or probabilistic 45]
     cutoff : number
-        Through densities: end where the density is below this, in its units [above 0] [default:
-        0.15; deterministic or with act 0.1]
+        Through densities: end where the density is below this; of orders above 8 in proportion
+        to their coefficients, as fibres are higher [above 0] [default: 0.15; deterministic or
+        with act 0.1]
     power : number
         Through densities: the power to which the mean of the densities along an arc or a probe
         is raised [above 0] [default: 1]
@@ -586,7 +587,7 @@ def qsm(
     te: float | None = None,
     b0_dir: Sequence[float] | None = None,
     b0_dir_vox: Sequence[float] | None = None,
-    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi", "ilsqr"] | None = None,
+    method: Literal["dtv", "dtv-all", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi", "ilsqr"] | None = None,
     compat: Literal["dqsm"] | None = None,
     fa_threshold: float | None = None,
     kappa: float | None = None,
@@ -655,7 +656,7 @@ def qsm(
         Direction of B0 in scanner axes [any] [default: 0 0 1]
     b0_dir_vox : number
         Direction of B0 in voxel axes [any]
-    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts, tgv, medi, ndi, ilsqr}
+    method : {dtv, dtv-all, dqsm, tensor, tkd, tikhonov, tv, rts, tgv, medi, ndi, ilsqr}
         How the map is made [default: dtv]
     compat : {dqsm}
         Whose numerics to follow
@@ -715,8 +716,8 @@ def qsm(
 
     References
     ----------
-    Bilgic B et al. Magn Reson Med 72, 1444 (2014): dtv, tv
-    Milovic C et al. Magn Reson Med 80, 814 (2018): dtv, tv
+    Bilgic B et al. Magn Reson Med 72, 1444 (2014): dtv, dtv-all, tv
+    Milovic C et al. Magn Reson Med 80, 814 (2018): dtv, dtv-all, tv
     Ng A et al. ISMRM (2013) 2394: dqsm
     Kaluza OL et al. "Fast diffusion-guided QSM using Graphical Processing Units": dqsm
     Liu C. Magn Reson Med 63, 1471 (2010): tensor

@@ -42,6 +42,7 @@ def run(
     *,
     config: str | PathLike[str] | None = None,
     settings: str | float | Sequence[str | float] | None = None,
+    raw: bool | None = None,
     fix_gradients: bool | None = None,
     bval: str | PathLike[str] | None = None,
     bvec: str | PathLike[str] | None = None,
@@ -76,6 +77,9 @@ def run(
         Take everything from a TOML file instead
     settings : text
         Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    raw : flag
+        The series is as it left the scanner: correct motion, eddy currents and dropped slices
+        first
     fix_gradients : flag
         Mend the gradient table as its check says, before anything is fitted; refused where the
         data do not tell
@@ -147,6 +151,7 @@ def run(
         Said("", dwi),
         Said("--config", config),
         Said("--set", settings, is_repeated=True),
+        Said("--raw", raw),
         Said("--fix-gradients", fix_gradients),
         Said("--bval", bval),
         Said("--bvec", bvec),
@@ -558,6 +563,7 @@ def bids(
     preset: Literal["maps", "fibres", "connectome", "everything", "susceptibility"] | None = None,
     config: str | PathLike[str] | None = None,
     settings: str | float | Sequence[str | float] | None = None,
+    raw: bool | None = None,
     fix_gradients: bool | None = None,
     force: bool | None = None,
     report_output_level: Literal["root", "subject", "session"] | None = None,
@@ -600,6 +606,9 @@ def bids(
         Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
     settings : text
         Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    raw : flag
+        Series are as they left the scanner: correct motion, eddy currents and dropped slices
+        first
     fix_gradients : flag
         Mend the gradient table of each series as its check says, before anything is fitted; a
         series whose data do not tell fails
@@ -658,6 +667,7 @@ def bids(
         Said("--preset", preset),
         Said("--config", config),
         Said("--set", settings, is_repeated=True),
+        Said("--raw", raw),
         Said("--fix-gradients", fix_gradients),
         Said("--force", force),
         Said("--report-output-level", report_output_level),
@@ -1331,8 +1341,7 @@ def fixel(
     Parameters
     ----------
     image : path
-        Densities in spherical harmonics of order 4, 6 or 8, or a folder of fixels with
-        tractogram
+        Densities in spherical harmonics of order 4 to 12, or a folder of fixels with tractogram
     output : path
         Folder (or, where the command writes one file, the file) to write
     sh_basis : {mrtrix, dipy, dipy-legacy}
