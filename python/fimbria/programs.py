@@ -972,7 +972,7 @@ def make_mask(
     force : flag
         Overwrite existing outputs
     format : {nii.gz, nii, mif}
-        Format of the mask [default: nii.gz]
+        Format of the images [default: nii.gz]
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
         [default: 0]
@@ -1082,7 +1082,7 @@ def correct(
     force : flag
         Overwrite existing outputs
     format : {nii.gz, nii, mif}
-        Format of the series and the mask [default: nii.gz]
+        Format of the images [default: nii.gz]
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
         [default: 0]

@@ -94,7 +94,7 @@ fn labels_of_a_t1w_image_come_onto_the_series() {
         wrong(&folder, "out/labels_labels.nii.gz")
     );
     let record = folder.json("out/run.json");
-    let moved = record["results"]["moved"]["degrees"].as_f64().unwrap();
+    let moved = record["moved"]["degrees"].as_f64().unwrap();
     assert!((moved - 0.1f64.to_degrees()).abs() < 0.6, "{moved}");
 }
 

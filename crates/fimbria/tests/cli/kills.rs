@@ -121,7 +121,7 @@ fn cut_off_on(threads: usize) {
         "phantom crossing --voxel 3 --size 50,60,46 --shells 1000:70 --b0s 2 --format nii -o p",
     );
     let options = format!("--threads {threads} --memory 96M");
-    let line = &format!("fit fod p/dwi.nii --mask p/mask.nii {options} -o out");
+    let line = &format!("fit fod p/dwi.nii --mask p/mask.nii --order 8 {options} -o out");
     let child = start(&folder, line);
     let begun = Instant::now();
     while !folder.names(".").contains(&"out".to_owned()) {

@@ -223,7 +223,7 @@ fn fits_of_a_protocol_go_on_without_a_card_that_fails() {
 fn directions_are_found_and_followed_without_a_card_that_fails() {
     let folder = Folder::new();
     folder.done("phantom crossing --size 12,14,11 --voxel 14 --shells 1000:30 --format nii -o s");
-    folder.done(&format!("fit fod {SERIES} --device cpu --format nii -o fod"));
+    folder.done(&format!("fit fod {SERIES} --order 8 --device cpu --format nii -o fod"));
     folder.done("peaks fod/fod.nii --mask s/mask.nii --device cpu --format nii -o pk");
     folder.done("track pk/peaks.nii --seeds s/mask.nii -n 1 --device cpu -o tr");
     let sampled = "--fibres 1 --burn-in 5 --jumps 10 --sample-every 5 --device cpu -o bpx";

@@ -94,7 +94,9 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     ] {
         refused(&folder, &line, words);
     }
-    assert!(folder.done("qsm --help").stdout.contains("[with --method dtv, tkd, tikhonov,"));
+    assert!(
+        folder.done("qsm --help").stdout.contains("[with --method dtv, dtv-all, tkd, tikhonov,")
+    );
 }
 
 /// Holds that `line` is wrong usage, and that what is said has the option of `words`.

@@ -180,7 +180,7 @@ fn is_itk(header: &ImageHeader) -> bool {
 
 /// One file on the way, perhaps taken backwards; antsApplyTransforms's words for it are understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(from = "String", into = "String")]
 pub struct TransformFile {
     /// The file.
     pub path: PathBuf,
@@ -202,11 +202,10 @@ impl FromStr for TransformFile {
     }
 }
 
-impl TryFrom<String> for TransformFile {
-    type Error = std::convert::Infallible;
-
-    fn try_from(word: String) -> Result<Self, Self::Error> {
-        word.parse()
+impl From<String> for TransformFile {
+    fn from(word: String) -> Self {
+        let Ok(file) = word.parse();
+        file
     }
 }
 

@@ -5,7 +5,15 @@ use fimbria_image::{Affine, Grid, Image, Mask};
 use fimbria_registration::{AlignOptions, align, rotation, turn_and_shift};
 use fimbria_testing::Noise;
 
-use crate::phantom::{signal, t1w};
+use crate::phantom::{parts, signal};
+
+/// The head as T1w images have it: white matter bright, fluid dark, a bright rim.
+fn t1w(p: [f64; 3]) -> f64 {
+    let [head, brain, white, ventricle] = parts(p);
+    let tissue = 0.9 * white + 0.6 * (1.0 - white);
+    let within = 0.15 * ventricle + (1.0 - ventricle) * tissue;
+    600.0 * head * (brain * within + (1.0 - brain) * 0.3)
+}
 
 /// A grid of voxels of this size about a middle, turned a little where `is_oblique`.
 fn grid(dims: [usize; 3], mm: [f64; 3], middle: [f64; 3], is_oblique: bool) -> Grid {

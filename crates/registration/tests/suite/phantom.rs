@@ -26,7 +26,7 @@ fn inside(p: [f64; 3], middle: [f64; 3], half: [f64; 3]) -> f64 {
 }
 
 /// How much of a place is head, of that brain, of that white matter and ventricle.
-fn parts(p: [f64; 3]) -> [f64; 4] {
+pub(crate) fn parts(p: [f64; 3]) -> [f64; 4] {
     let [x, y, z] = p;
     let head = inside(p, [0.0; 3], HEAD_MM);
     if head < 1e-4 {
@@ -38,14 +38,6 @@ fn parts(p: [f64; 3]) -> [f64; 4] {
     let left = inside(p, [-13.0, 4.0, 8.0], [7.0, 26.0, 9.0]);
     let right = inside(p, [13.0, 0.0, 8.0], [8.0, 24.0, 10.0]);
     [head, brain, white, (left + right).min(1.0)]
-}
-
-/// The same head as T1w images have it: white matter bright, fluid dark, a bright rim.
-pub(crate) fn t1w(p: [f64; 3]) -> f64 {
-    let [head, brain, white, ventricle] = parts(p);
-    let tissue = 0.9 * white + 0.6 * (1.0 - white);
-    let within = 0.15 * ventricle + (1.0 - ventricle) * tissue;
-    600.0 * head * (brain * within + (1.0 - brain) * 0.3)
 }
 
 /// The signal of the head at a place along a gradient: fluid in the ventricles and around the brain, white

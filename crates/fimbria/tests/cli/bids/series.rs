@@ -37,8 +37,10 @@ fn only_the_magnitude_of_a_complex_series_is_one() {
 #[test]
 fn a_raw_series_is_corrected_and_one_that_is_preprocessed_is_refused() {
     let folder = raw(&["dwi"]);
-    let sidecar = folder.join("in/dwi.json");
-    fs::write(sidecar, r#"{"PhaseEncodingDirection": "j"}"#).unwrap();
+    // A sidecar for all series, at the top of the data set.
+    let description = r#"{"Name": "raw", "BIDSVersion": "1.10.0"}"#;
+    fs::write(folder.join("in/dataset_description.json"), description).unwrap();
+    fs::write(folder.join("in/dwi.json"), r#"{"PhaseEncodingDirection": "j"}"#).unwrap();
     folder.done(&format!("{PARTICIPANT} --raw"));
     for file in ["desc-preproc_dwi.bvec", "desc-brain_mask.nii.gz", "desc-confounds_timeseries.tsv"]
     {

@@ -60,6 +60,7 @@ pub fn follow<P: FitModel>(
     let unheard = CancelledOnly(session.progress);
     let mut follower = Follower {
         files,
+        load: &load,
         fit,
         session,
         unheard: Session { progress: &unheard, ..session },
@@ -141,6 +142,7 @@ impl Progress for CancelledOnly<'_> {
 
 struct Follower<'a, P> {
     files: &'a SubjectFiles,
+    load: &'a Load,
     fit: &'a FitMaps<P>,
     session: Session<'a>,
     /// For all fits but the last.
@@ -199,13 +201,10 @@ impl<'a, P: FitModel> Follower<'a, P> {
         let inputs = Hashing::start(self.inputs(arrived));
         let workers = self.session.on.workers;
         let mask = self.files.mask_for(&arrived.series, &gradients, workers)?;
-        self.products.put(Subject {
-            dwi: Arc::new(arrived.series.clone()),
-            gradients,
-            mask,
-            grad_dev: None,
-            carried: Carried::default(),
-        });
+        let dwi = Arc::new(arrived.series.clone());
+        let carried = Carried::default();
+        let subject = Subject { dwi, gradients, mask, grad_dev: None, carried };
+        self.load.hand_on(subject, &mut self.products, &log);
         log.stage(P::STAGE, || {
             log.count("volumes", n as u64);
             self.fit.compute(&mut self.products, &log)?;

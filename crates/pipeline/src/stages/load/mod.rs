@@ -105,6 +105,15 @@ impl Load {
         let style = self.found.filter(|_| self.files.mask.is_none())?;
         Some(["mask", MeanB0::STEM].map(|name| format!("{name}.{}", style.extension())))
     }
+
+    /// Hands on a subject that was read, with what [`Stage::write`] takes.
+    pub(super) fn hand_on(&self, subject: Subject, products: &mut Products, log: &Logbook<'_>) {
+        if self.found().is_some() {
+            let Subject { dwi, gradients, .. } = &subject;
+            products.put(MeanB0(mean_unweighted(&**dwi, gradients, log.session().on.workers)));
+        }
+        products.put(subject);
+    }
 }
 
 impl Stage for Load {
@@ -128,13 +137,7 @@ impl Stage for Load {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let subject = self.files.read(log)?;
-        if self.found().is_some() {
-            let Subject { dwi, gradients, .. } = &subject;
-            let workers = log.session().on.workers;
-            products.put(MeanB0(mean_unweighted(&**dwi, gradients, workers)));
-        }
-        products.put(subject);
+        self.hand_on(self.files.read(log)?, products, log);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod devices;
 #[cfg(feature = "mpi")]
 mod exchange;
 mod existing;
+mod format;
 mod kept;
 mod maps;
 mod memory;
@@ -21,6 +22,7 @@ pub(crate) use devices::DeviceArgs;
 pub(crate) use exchange::{ExchangeName, exchange};
 pub(crate) use existing::ExistingArgs;
 pub(crate) use fimbria_pipeline::options::choice;
+pub(crate) use format::FormatArgs;
 pub(crate) use kept::KeptOutputArgs;
 pub(crate) use maps::MapArgs;
 pub(crate) use memory::MemoryArgs;

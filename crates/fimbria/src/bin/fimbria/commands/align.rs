@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_pipeline::Writes;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::align::{ALIGN_WRITES, AlignImages, AlignSettings};
 use fimbria_pipeline::stages::load::SubjectFiles;
-use fimbria_pipeline::{MapFormat, Named, Writes};
 
-use crate::args::{OutputArgs, ScratchArgs, ThreadArgs, choice};
+use crate::args::{FormatArgs, OutputArgs, ScratchArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -32,10 +32,8 @@ pub(crate) struct AlignCommand {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Format of the images
-    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
-    #[arg(value_parser = choice::<MapFormat>())]
-    format: Named<MapFormat>,
+    #[command(flatten)]
+    format: FormatArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -74,7 +72,7 @@ impl AlignCommand {
             ..SubjectFiles::new(path)
         };
         let (moving, fixed) = (side(moving), side(fixed));
-        let align = AlignImages { moving, fixed, settings, format: format.0 };
+        let align = AlignImages { moving, fixed, settings, format: format.format() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("align", &[&align], &folder, threads, console)?;
         report(&record, output.path(), console);

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_pipeline::Writes;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::correct::{CORRECT_WRITES, CorrectSeries, CorrectSettings};
 use fimbria_pipeline::stages::load::SubjectFiles;
-use fimbria_pipeline::{MapFormat, Named, Writes};
 
-use crate::args::{OutputArgs, ScratchArgs, TableArgs, ThreadArgs, choice};
+use crate::args::{FormatArgs, OutputArgs, ScratchArgs, TableArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -36,10 +36,8 @@ pub(crate) struct CorrectCommand {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Format of the series and the mask
-    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
-    #[arg(value_parser = choice::<MapFormat>())]
-    format: Named<MapFormat>,
+    #[command(flatten)]
+    format: FormatArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -71,7 +69,7 @@ impl CorrectCommand {
         let mut files = SubjectFiles { mask, ..SubjectFiles::new(dwi) };
         table.add_to(&mut files);
         (files.memory, files.scratch) = scratch.limits();
-        let correct = CorrectSeries { files, settings, format: format.0 };
+        let correct = CorrectSeries { files, settings, format: format.format() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("correct", &[&correct], &folder, threads, console)?;
         report(&record, output.path(), console);

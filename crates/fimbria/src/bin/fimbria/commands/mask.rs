@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_image::ImageHeader;
+use fimbria_pipeline::Writes;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_pipeline::stages::mask::{MASK_WRITES, MakeMask, MaskSource};
-use fimbria_pipeline::{MapFormat, Named, Writes};
 
-use crate::args::{OutputArgs, ScratchArgs, TableArgs, ThreadArgs, choice};
+use crate::args::{FormatArgs, OutputArgs, ScratchArgs, TableArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -30,10 +30,8 @@ pub(crate) struct MaskCommand {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Format of the mask
-    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
-    #[arg(value_parser = choice::<MapFormat>())]
-    format: Named<MapFormat>,
+    #[command(flatten)]
+    format: FormatArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -85,7 +83,7 @@ impl MaskCommand {
             }
             _ => MaskSource::Magnitudes(images),
         };
-        let make = MakeMask { source, format: format.0 };
+        let make = MakeMask { source, format: format.format() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("mask", &[&make], &folder, threads, console)?;
         report(&record, output.path(), console);

@@ -83,7 +83,7 @@ impl HeadCommand {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { options, data_set, making } = self;
         if data_set.bids.is_some() {
-            if making.format.0 == MapFormat::Mif {
+            if making.format.format() == MapFormat::Mif {
                 return Err(Failure::usage("BIDS has no .mif: give --bids --format nii.gz or nii"));
             }
             return making

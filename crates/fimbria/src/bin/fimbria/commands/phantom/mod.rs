@@ -8,9 +8,9 @@ mod tensors;
 
 use clap::{Args, Subcommand};
 use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
-use fimbria_pipeline::{MapFormat, Named, Stage};
+use fimbria_pipeline::{MapFormat, Stage};
 
-use crate::args::{OutputArgs, ThreadArgs, choice};
+use crate::args::{FormatArgs, OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -50,10 +50,8 @@ struct Making {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Format of the images
-    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
-    #[arg(value_parser = choice::<MapFormat>())]
-    format: Named<MapFormat>,
+    #[command(flatten)]
+    format: FormatArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -71,7 +69,7 @@ impl Making {
         console: &Console,
     ) -> Result<(), Failure> {
         let Self { output, format, threads } = self;
-        let phantom = phantom(format.0);
+        let phantom = phantom(format.format());
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("phantom", &[&*phantom], &folder, threads, console)?;
         report(&record, output.path(), console);
