@@ -1175,6 +1175,7 @@ def align(
     transform : text
         Compare nothing: take this way of ANTs, ITK, MRtrix3 or FSL, which brings MOVING onto
         FIXED. Of several the first takes points of FIXED first, as antsApplyTransforms -t;
+        `[FILE,1]` is the inverse of a matrix
     fsl : flag
         The way is one of FSL between these two images: of flirt -omat, or applywarp -w
     force : flag
@@ -1573,7 +1574,7 @@ def tract_edit(
         Regions of another space: what brings its images onto the data, of ANTs and ITK (.mat,
         .txt, 1Warp.nii.gz), MRtrix3 (-linear, -warp) or FSL (flirt, applywarp -w), each known
         by what it is. Of several the first takes points of the data first, as
-        antsApplyTransforms -t;
+        antsApplyTransforms -t; `[FILE,1]` is the inverse of a matrix
     fsl_in : path
         With a transform of FSL, image of the regions' space: flirt -in, applywarp -i
     fsl_ref : path
@@ -1684,7 +1685,7 @@ def tract_bundles(
         Regions of another space: what brings its images onto the data, of ANTs and ITK (.mat,
         .txt, 1Warp.nii.gz), MRtrix3 (-linear, -warp) or FSL (flirt, applywarp -w), each known
         by what it is. Of several the first takes points of the data first, as
-        antsApplyTransforms -t;
+        antsApplyTransforms -t; `[FILE,1]` is the inverse of a matrix
     fsl_in : path
         With a transform of FSL, image of the regions' space: flirt -in, applywarp -i
     fsl_ref : path

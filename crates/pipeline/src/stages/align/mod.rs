@@ -82,7 +82,7 @@ pub struct AlignSettings {
     pub keep_grid: bool,
 
     /// Compare nothing: take this way of ANTs, ITK, MRtrix3 or FSL, which brings MOVING onto FIXED. Of several the first
-    /// takes points of FIXED first, as antsApplyTransforms -t; [FILE,1] is the inverse of a matrix
+    /// takes points of FIXED first, as antsApplyTransforms -t; `[FILE,1]` is the inverse of a matrix
     #[arg(long, value_name = "FILE", conflicts_with = "mask", takes = Takes::TRANSFORM)]
     pub transform: Vec<TransformFile>,
 

@@ -25,7 +25,7 @@ pub struct SpaceOptions {
 
     /// Regions of another space: what brings its images onto the data, of ANTs and ITK (.mat, .txt, 1Warp.nii.gz),
     /// MRtrix3 (-linear, -warp) or FSL (flirt, applywarp -w), each known by what it is. Of several the first takes points
-    /// of the data first, as antsApplyTransforms -t; [FILE,1] is the inverse of a matrix
+    /// of the data first, as antsApplyTransforms -t; `[FILE,1]` is the inverse of a matrix
     #[arg(long, value_name = "FILE")]
     #[arg(takes = Takes::TRANSFORM)]
     pub transform: Vec<TransformFile>,
