@@ -6,7 +6,13 @@ use super::prelude::*;
 use super::tv::Tv;
 use super::variation::{BILGIC, MILOVIC, Trust, VariationOptions};
 
-pub(super) struct Dtv;
+/// Total variation guided by diffusion.
+pub(super) struct Guided {
+    /// Which edges of diffusion are free.
+    pub(super) trust: Trust,
+    /// What a paper says of it after "total variation".
+    pub(super) in_words: &'static str,
+}
 
 pub(super) const FACTS: Facts = Facts {
     name: "dtv",
@@ -25,7 +31,15 @@ pub(super) const FACTS: Facts = Facts {
     can: Abilities { guidance: true, unguided: true, ..Abilities::PLAIN },
 };
 
-impl Inversion for Dtv {
+pub(super) const DTV: Guided = Guided {
+    trust: Trust::WhereSupported,
+    in_words: " but for edges that diffusion explains (fractional anisotropy, mean diffusivity and S0 \
+               with their squares, coefficients fitted to the field) where the map by total variation \
+               alone has edges along them; fibres are tensors along the tensor's first eigenvector, of \
+               one fitted anisotropy",
+};
+
+impl Inversion for Guided {
     fn defaults(&self, _: &QsmParameters, _: Place) -> Values {
         values_of(&VariationOptions::default())
     }
@@ -40,7 +54,7 @@ impl Inversion for Dtv {
         let Some(guidance) = &job.field.guidance else {
             return options.map(Prior::Total, job);
         };
-        options.guided_map(guidance, Trust::WhereSupported, job)
+        options.guided_map(guidance, self.trust, job)
     }
 
     fn methods(&self, options: &Resolved<QsmParameters>, is_guided: bool) -> Methods {
@@ -48,10 +62,6 @@ impl Inversion for Dtv {
             return Tv.methods(options, is_guided);
         }
         let options: VariationOptions = options.read();
-        let guidance = " but for edges that diffusion explains (fractional anisotropy, mean diffusivity and S0 \
-                        with their squares, coefficients fitted to the field) where the map by total variation \
-                        alone has edges along them; fibres are tensors along the tensor's first eigenvector, of \
-                        one fitted anisotropy";
-        options.methods("total variation", guidance, FACTS.references)
+        options.methods("total variation", self.in_words, FACTS.references)
     }
 }

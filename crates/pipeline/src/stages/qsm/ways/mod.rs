@@ -25,8 +25,8 @@ use super::inversion::{Facts, QsmMethod};
 
 /// Every method with its name and what it is, the default first.
 pub(super) const WAYS: &[(QsmMethod, &str, &str)] = &[
-    QsmMethod::listed(&dtv::FACTS, &dtv::Dtv),
-    QsmMethod::listed(&dtv_all::FACTS, &dtv_all::DtvAll),
+    QsmMethod::listed(&dtv::FACTS, &dtv::DTV),
+    QsmMethod::listed(&dtv_all::FACTS, &dtv_all::DTV_ALL),
     QsmMethod::listed(&dqsm::FACTS, &dqsm::Dqsm),
     QsmMethod::listed(&tensor::FACTS, &tensor::Tensor),
     QsmMethod::listed(&tkd::FACTS, &tkd::Tkd),
