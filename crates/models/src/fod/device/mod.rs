@@ -11,11 +11,12 @@ use fimbria_compute::device::{Argument, Device, DeviceError, Kernel, KernelSourc
 use fimbria_compute::math;
 use fimbria_fitting::active_set::REGULARISATION;
 use fimbria_image::Status;
+use pulp::{Simd, WithSimd};
 
 use super::Deconvolution;
 use super::deconvolution::VoxelWork;
 use super::fit::write_voxel;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile, on_threads};
 
 /// Items of a group: one for each unknown and one more, and a power of two.
 fn group(deconvolution: &Deconvolution) -> usize {
@@ -178,23 +179,41 @@ impl DeviceVoxelFit for OnDevice<'_> {
         Moved { inputs: true, rows: true }
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         device.has_double()?;
         let n = tile.stride;
-        let rows = tile.rows;
-        self.rows(tile.inputs, n, device, rows)?;
+        self.rows(tile.inputs, n, device, tile.rows)?;
+        on_threads(workers, n, tile.inputs, tile.rows, |stride, samples, rows| {
+            workers.simd().run(SolveAgain { on_device: self, stride, samples, rows });
+        });
+        Ok(())
+    }
+}
+
+/// Solves on the CPU what the kernel leaves to it.
+struct SolveAgain<'a> {
+    on_device: &'a OnDevice<'a>,
+    stride: usize,
+    samples: &'a [f32],
+    rows: &'a mut [f32],
+}
+
+impl WithSimd for SolveAgain<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { on_device: OnDevice { deconvolution, .. }, stride, samples, rows } = self;
         let mut work = VoxelWork::default();
-        let (amount_row, status_row) =
-            (2 * self.deconvolution.n_harmonics() * n, (self.n_rows() - 1) * n);
-        for lane in 0..tile.voxels.len() {
-            let is_finite = rows.iter().skip(lane).step_by(n).all(|value| value.is_finite());
+        let amount_row = 2 * deconvolution.n_harmonics() * stride;
+        let status_row = rows.len() - stride;
+        for lane in 0..stride {
+            let is_finite = rows.iter().skip(lane).step_by(stride).all(|value| value.is_finite());
             let status = Status::from_code(rows[status_row + lane]);
             let has_fibres = rows[amount_row + lane] > LITTLE;
             if status == Status::NotConverged || !is_finite || !has_fibres {
-                let outcome = self.deconvolution.solve(&tile.inputs[lane..], n, &mut work);
-                write_voxel(self.deconvolution, outcome, &mut work, lane, n, rows);
+                let outcome = deconvolution.solve(&samples[lane..], stride, &mut work);
+                write_voxel(deconvolution, outcome, &mut work, lane, stride, rows);
             }
         }
-        Ok(())
     }
 }
