@@ -26,6 +26,8 @@ pub struct Series {
     pub labels: BTreeMap<String, Labels>,
     /// Tissues that say where streamlines may end: the five of MRtrix3's 5TT, or FreeSurfer's labels.
     pub tissues: Option<PathBuf>,
+    /// The T1-weighted image in whose space labels and tissues of `anat` lie, where the series has one of its own.
+    pub t1w: Option<PathBuf>,
     /// A gradient-echo scan of the same space: phase of each echo, and magnitude.
     pub echoes: Option<[Vec<PathBuf>; 2]>,
     /// The motion of every volume.
@@ -72,6 +74,12 @@ impl SessionFolders<'_> {
 }
 
 impl Series {
+    /// The T1-weighted image that has to be laid on the series for this one of its space to lie there too.
+    pub(crate) fn moves_with(&self, image: &Path) -> Option<&Path> {
+        let is_anatomical = image.parent().is_some_and(|folder| folder.ends_with("anat"));
+        self.t1w.as_deref().filter(|_| is_anatomical)
+    }
+
     /// Whether its b-values say that no volume is weighted, as of a scan that is acquired beside a series
     /// to measure its distortion. What cannot be read says so when the series is.
     pub(crate) fn is_unweighted(&self, b0_threshold: f64) -> bool {
@@ -179,6 +187,7 @@ fn series(
         grad_dev: companion(None, "graddev", &image),
         labels: labels(name, segmentations),
         tissues: tissues(name, segmentations.iter().map(|(file, _)| *file)),
+        t1w: t1w(name, segmentations.iter().map(|(file, _)| *file)),
         echoes: echoes(name, anatomy),
         // Before 1.0 QSIPrep had other names for the two.
         confounds: companion(Some("confounds"), "timeseries", &table)
@@ -275,6 +284,21 @@ fn tissues<'f>(series: &BidsName, files: impl Iterator<Item = &'f Named>) -> Opt
     };
     let ranked = files.filter(fits).filter_map(|file| Some((rank(file)?, file)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, file)| file.path.clone())
+}
+
+/// The T1-weighted image of a session, the preprocessed one before others; `None` of a series that lies in its space.
+fn t1w<'f>(series: &BidsName, files: impl Iterator<Item = &'f Named>) -> Option<PathBuf> {
+    let fits = |file: &&Named| {
+        let name = &file.name;
+        let is_own = |key: &str| name.entity(key).is_none_or(|own| series.entity(key) == Some(own));
+        name.suffix == "T1w"
+            && is_image(name)
+            && name.entity("space").is_none()
+            && matches!(name.entity("desc"), None | Some("preproc"))
+            && ["sub", "ses"].into_iter().all(is_own)
+    };
+    let all = files.filter(|_| series.entity("space").is_none()).filter(fits);
+    all.max_by_key(|file| file.name.entity("desc").is_some()).map(|file| file.path.clone())
 }
 
 /// Phase and magnitude of the echoes of a scan that lies in the space of a series.

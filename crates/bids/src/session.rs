@@ -264,7 +264,9 @@ impl Participants {
         };
         let mut page = format!("{} {}", self.shape(), own_hash("image_qc"));
         let mut all = Vec::new();
-        for (stage, mut fingerprint) in one.stages.iter().zip(fingerprints_of_run(&one.stages)?) {
+        for (stage, mut fingerprint) in
+            one.stages.iter().zip(fingerprints_of_run(&one.stages, &one.folder)?)
+        {
             if one.places(&**stage).is_empty() {
                 // A page is of whatever was made; its own part is what it is told and reads by itself.
                 if ["quality", "report"].contains(&stage.name()) {
@@ -361,7 +363,15 @@ impl Participants {
             false => None,
         };
         if let Some((_, Labels { image, table })) = labels {
-            let mut given = Values::from_iter([("labels".to_owned(), json!(image))]);
+            let mut given = match series.moves_with(image) {
+                Some(t1w) => {
+                    let align = config.tables.entry("align".to_owned()).or_default();
+                    align.insert("moving".to_owned(), json!(t1w));
+                    align.insert("labels".to_owned(), json!([image]));
+                    Values::new()
+                }
+                None => Values::from_iter([("labels".to_owned(), json!(image))]),
+            };
             if tracks {
                 let connectome = config.tables.entry("connectome".to_owned()).or_default();
                 connectome.append(&mut given.clone());
@@ -372,7 +382,12 @@ impl Participants {
         if let Some(path) = series.tissues.as_ref().filter(|_| self.anatomy)
             && config.follows_densities()
         {
-            let table = config.tables.entry("track".to_owned()).or_default();
+            let (table, moving) = match series.moves_with(path) {
+                Some(t1w) => ("align", Some(("moving".to_owned(), json!(t1w)))),
+                None => ("track", None),
+            };
+            let table = config.tables.entry(table.to_owned()).or_default();
+            table.extend(moving);
             table.insert("act".to_owned(), json!(path));
         }
         Ok((config, labels))

@@ -91,7 +91,8 @@ pub struct Finished {
 /// all as `root/run.json` at the end.
 ///
 /// A stage's fingerprint covers its inputs, its parameters, fimbria's version and the
-/// fingerprints of the stages it needs. With [`Existing::Resume`] a stage is skipped where its
+/// fingerprints of the stages it needs: those that make its products, and those that write its
+/// inputs. With [`Existing::Resume`] a stage is skipped where its
 /// folder holds a complete run of the same fingerprint; its products are read back only if a stage
 /// that does run needs them.
 ///
@@ -171,12 +172,15 @@ pub struct Fingerprint {
     pub options: String,
 }
 
-/// Identifies what [`run_stages`] would make by each of `stages`.
+/// Identifies what [`run_stages`] would make below `root` by each of `stages`.
 ///
 /// # Errors
 /// [`PipelineError`] where an input cannot be read, or a stage takes what none makes.
-pub fn fingerprints_of_run(stages: &[Box<dyn Stage>]) -> Result<Vec<Fingerprint>, PipelineError> {
-    let plan = Plan::new(stages, Path::new(""), Existing::Refuse)?;
+pub fn fingerprints_of_run(
+    stages: &[Box<dyn Stage>],
+    root: &Path,
+) -> Result<Vec<Fingerprint>, PipelineError> {
+    let plan = Plan::new(stages, root, Existing::Refuse)?;
     let mut all: Vec<Fingerprint> = Vec::new();
     for (stage, step) in stages.iter().zip(plan.steps) {
         let upstream: Vec<_> = step.makers.iter().map(|&maker| &all[maker].options).collect();
@@ -370,8 +374,19 @@ impl Plan {
         let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
         let all: Vec<&dyn Stage> = stages.iter().map(|stage| &**stage).collect();
         for (i, stage) in stages.iter().enumerate() {
-            let inputs = Hashing::start(stage.inputs()).wait()?;
-            let makers = makers(&all, i)?;
+            let mut makers = makers(&all, i)?;
+            let mut inputs = stage.inputs();
+            inputs.retain(|(_, path)| {
+                let writer = (0..i).find(|&j| {
+                    let file = path.strip_prefix(&steps[j].folder).ok().and_then(Path::to_str);
+                    file.is_some_and(|file| all[j].outputs().iter().any(|output| output == file))
+                });
+                makers.extend(writer);
+                writer.is_none()
+            });
+            makers.sort_unstable();
+            makers.dedup();
+            let inputs = Hashing::start(inputs).wait()?;
             let upstream: Vec<_> = makers.iter().map(|&j| &steps[j].fingerprint).collect();
             let fingerprint = fingerprint_of(&**stage, &inputs.entries, &upstream);
             let folder = root.join(stage.name());

@@ -15,14 +15,14 @@ use fimbria_image::{GradientTable, ImageHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::options::Values;
-use crate::stages::correct;
 use crate::stages::field::PhaseFiles;
 use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::{self, FITS, Fit, FitStage, fit_named};
 use crate::stages::in_run::{InRunError, options_of};
 use crate::stages::load::SubjectFiles;
 use crate::stages::methods;
-use crate::{MapStyle, Named};
+use crate::stages::{align, correct};
+use crate::{Choice as _, MapStyle, Named};
 
 pub use self::demo::demo_stages;
 pub use self::error::ConfigError;
@@ -87,9 +87,12 @@ impl RunConfig {
         self.tables.contains_key(correct::METHOD.name)
     }
 
-    /// Fills in what tables take from others: the scan of [gre] has the mask of the series where it names none
-    /// and both lie on one grid, and a connectome is of more streamlines than usual.
-    fn fill_in(&mut self) -> Result<(), ConfigError> {
+    /// Fills in what tables take from others in a run into the folder `root`: labels are those that [align] brings
+    /// along, the scan of [gre] has the mask of the series where it names none and both lie on one grid, and a
+    /// connectome is of more streamlines than usual.
+    fn fill_in(&mut self, root: &Path) -> Result<(), ConfigError> {
+        let tracks = self.run.preset.is_some_and(|Named(preset)| preset.tracks());
+        align::fill_in(&mut self.tables, root, self.maps.map_format(), tracks)?;
         if self.tables.contains_key("gre") {
             let scan: PhaseFiles = options_of(&self.tables, "gre")?;
             // What cannot be read says so when it is.
@@ -110,6 +113,17 @@ impl RunConfig {
             }
         }
         Ok(())
+    }
+
+    /// The series as later stages find it: in a run into the folder `root` the corrected one, where there is one.
+    fn series(&self, root: &Path) -> SubjectFiles {
+        if !self.corrects() {
+            return self.input.clone();
+        }
+        let file = format!("dwi.{}", self.maps.map_format().name());
+        let dwi = root.join(correct::METHOD.name).join(file);
+        let SubjectFiles { b0_threshold, memory, scratch, .. } = self.input.clone();
+        SubjectFiles { b0_threshold, memory, scratch, ..SubjectFiles::new(dwi) }
     }
 
     /// The stage of a fit, with its table's options.

@@ -1,5 +1,7 @@
 //! How much memory a run takes, before it begins.
 
+use std::path::Path;
+
 use fimbria_image::ImageHeader;
 use fimbria_life::sift2::Sift2;
 
@@ -40,8 +42,8 @@ impl RunConfig {
         }
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
+        self.fill_in(Path::new(""))?;
         let Asked { mut methods, fits, .. } = self.asked(&gradients)?;
-        self.fill_in()?;
         with_needs(&mut methods);
         let asks = |method: &str| methods.contains(&method);
         if asks("sticks") || asks("life") || self.tables.contains_key("gre") {
@@ -75,7 +77,9 @@ impl RunConfig {
             true => {
                 let TrackInRun { parameters, anatomy } = options_of(&self.tables, "track")?;
                 // Five tissues on a grid of their own, as they are read and as they are looked up.
-                let tissues = anatomy.act.map(ImageHeader::read).transpose();
+                // What [align] is to make is not there yet.
+                let tissues =
+                    anatomy.act.filter(|path| path.exists()).map(ImageHeader::read).transpose();
                 let tissues = tissues.map_err(LoadError::from)?;
                 let tissues = tissues.map_or(0, |header| 2 * 5 * 4 * header.grid().len() as u64);
                 let points = MEAN_LENGTH_MM / parameters.step_through_densities(header.grid());

@@ -59,7 +59,12 @@ impl RunConfig {
 
     /// Whether every table is that of a stage, and has its options.
     fn check_tables(&self) -> Result<(), ConfigError> {
-        for (name, values) in &self.tables {
+        for name in self.tables.keys() {
+            methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
+        }
+        let mut filled = self.clone();
+        filled.fill_in(Path::new(""))?;
+        for (name, values) in &filled.tables {
             let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
             (table.check)(values).map_err(InRunError::in_table(name))?;
         }

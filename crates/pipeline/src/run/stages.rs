@@ -27,10 +27,10 @@ impl RunConfig {
         let name = name.to_string_lossy().into_owned();
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
+        let given = self.tables.clone();
+        self.fill_in(root)?;
         let Asked { mut methods, fits, mut plan } = self.asked(&gradients)?;
         methods::with_needs(&mut methods);
-        let given = self.tables.clone();
-        self.fill_in()?;
         if let Some(degree) = plan.lower_degree() {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
             table.insert("order".to_owned(), degree.into());
@@ -97,7 +97,7 @@ impl RunConfig {
         root: &Path,
         entities: &str,
     ) -> Result<(), InRunError> {
-        let all = methods::beside_fits().concat();
+        let (all, series) = (methods::beside_fits().concat(), self.series(root));
         let made = all.iter().filter(|(name, method)| is_made(name, method));
         let made: Vec<&'static str> = made.map(|(name, _)| *name).collect();
         for (name, method) in methods.iter().filter(|(name, _)| made.contains(name)) {
@@ -106,6 +106,7 @@ impl RunConfig {
                 tables: &self.tables,
                 makes: &made,
                 earlier: stages,
+                series: &series,
                 root,
                 style: self.maps,
                 entities,

@@ -28,6 +28,7 @@ const BEFORE_FITS: &[&Method] = &[
 
 /// From densities to connectomes: a run makes them before the other fits.
 const FIBRES: &[&Method] = &[
+    &align::METHOD,
     &normalise::METHOD,
     &peaks::METHOD,
     &sticks::METHOD,
@@ -48,7 +49,6 @@ const AFTER_FITS: &[&Method] = &[
 
 /// What no run makes.
 const ALONE: &[&Method] = &[
-    &align::METHOD,
     &Method { writes: COMPARE_WRITES, ..Method::named("compare") },
     &Method { writes: FIXEL_WRITES, ..Method::named("fixel") },
 ];

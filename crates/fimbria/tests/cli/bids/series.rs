@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::{PARTICIPANT, with_data_set};
 use crate::util::Folder;
 
@@ -136,4 +138,35 @@ fn the_group_says_what_gradient_tables_do_not_carry() {
     assert!(table.contains("left_out") && table.contains("fod,normalise,peaks"), "{table}");
     let page = fs::read_to_string(folder.join("out/group_dwi.html")).unwrap();
     assert!(page.contains("gradient tables do not carry all that was asked for"));
+}
+
+#[test]
+fn labels_of_a_t1w_image_come_onto_a_raw_series_by_that_image() {
+    let folder = crate::align::with_raw_series();
+    for (from, to) in [
+        ("p/dwi.nii.gz", "in/sub-01/dwi/sub-01_dwi.nii.gz"),
+        ("p/dwi.bval", "in/sub-01/dwi/sub-01_dwi.bval"),
+        ("p/dwi.bvec", "in/sub-01/dwi/sub-01_dwi.bvec"),
+        ("t1w.nii", "in/sub-01/anat/sub-01_T1w.nii"),
+        ("labels.nii", "prep/sub-01/anat/sub-01_desc-aparcaseg_dseg.nii"),
+    ] {
+        let to = folder.join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(folder.join(from), to).unwrap();
+    }
+    let description = json!({ "Name": "test", "BIDSVersion": "1.10.0" }).to_string();
+    fs::write(folder.join("in/dataset_description.json"), description).unwrap();
+    let line = "bids in out participant --raw -d prep=prep --preset connectome --device cpu \
+                --set fod.order=4 --set track.select=200 --set correct.phase_encoding=j \
+                --set correct.eddy=none";
+    folder.done(line);
+    let matrix = folder.join("out/sub-01/dwi/sub-01_seg-aparcaseg_meas-count_relmat.tsv");
+    let counted: f64 = fs::read_to_string(matrix)
+        .unwrap()
+        .split_whitespace()
+        .map(|n| n.parse::<f64>().unwrap())
+        .sum();
+    assert!(counted > 0.0, "nothing between labels");
+    let page = fs::read_to_string(folder.join("out/sub-01.html")).unwrap();
+    assert!(page.contains("The image of [align], moved by"));
 }

@@ -1,12 +1,42 @@
 //! Alignment among all methods.
 
-use super::ALIGN_WRITES;
-use crate::RunRecord;
-use crate::stages::method::Method;
-use crate::stages::shown::Methods;
+use std::path::Path;
 
-pub(in crate::stages) const METHOD: Method =
-    Method { writes: ALIGN_WRITES, text, ..Method::named("align") };
+use fimbria_image::read_image;
+
+use super::in_run::{AlignInRun, stages};
+use super::section::section;
+use super::{ALIGN_WRITES, MOVED, Made};
+use crate::stages::in_run::{InRun, When};
+use crate::stages::method::{Method, OptionTable, PageSection};
+use crate::stages::read_back::ReadBack;
+use crate::stages::shown::Methods;
+use crate::{RunRecord, Taken, Written};
+
+pub(crate) const METHOD: Method = Method {
+    in_run: Some(InRun {
+        when: When::Table("align"),
+        needs: &[],
+        writes: Some(
+            Written::folder(
+                "align/",
+                "an image of the subject laid on the series, with labels, as `fimbria align` writes it",
+            )
+            .only("with a table [align]"),
+        ),
+        stages,
+    }),
+    table: Some(OptionTable::of::<AlignInRun>()),
+    writes: ALIGN_WRITES,
+    restored: |record| {
+        let file = record.outputs.iter().find(|output| output.file.starts_with(MOVED))?.file.clone();
+        let read = Box::new(move |folder: &Path| Ok(Made::of_moved(read_image(folder.join(&file))?)));
+        Some(Box::new(ReadBack { name: "align", read }))
+    },
+    section: Some(PageSection { takes: || vec![Taken::where_made::<Made>()], draw: section }),
+    text,
+    ..Method::named("align")
+};
 
 /// What was done, where a record is that of an alignment.
 fn text(records: &[RunRecord]) -> Option<Methods> {

@@ -1,9 +1,11 @@
 //! The stage that lays an image on another, and brings labels along.
 
 mod images;
+mod in_run;
 mod method;
+mod section;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
@@ -17,7 +19,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::images::Side;
-pub(in crate::stages) use self::method::METHOD;
+pub(crate) use self::in_run::fill_in;
+pub(crate) use self::method::METHOD;
 use super::contents::check_labels;
 use super::load::SubjectFiles;
 use super::tract::stem;
@@ -28,6 +31,9 @@ use crate::{
     Choice as _, FileKind, Input, Logbook, MapFormat, OutputFolder, Page, Product, Products, Stage,
     StageError, Written,
 };
+
+/// The image that moved, without extension.
+const MOVED: &str = "moved";
 
 /// What of a transform is written.
 const WHERE_FOUND: &str = "without --transform";
@@ -118,6 +124,11 @@ enum AlignError {
     Name(String),
 }
 
+/// The file of labels that come along.
+fn label_file(labels: &Path, format: MapFormat) -> String {
+    format!("labels_{}.{}", stem(labels), format.name())
+}
+
 /// What was made.
 struct Made {
     /// Scanner mm of the moving image from scanner mm of the fixed one, where it was looked for.
@@ -127,13 +138,20 @@ struct Made {
     options: WriteOptions,
 }
 
+impl Made {
+    /// What is read back of it.
+    fn of_moved(moved: Image) -> Self {
+        Self { motion: None, moved, labels: Vec::new(), options: WriteOptions::default() }
+    }
+}
+
 impl AlignImages {
-    fn file(&self, name: &str) -> String {
-        format!("{name}.{}", self.format.name())
+    fn moved_file(&self) -> String {
+        format!("{MOVED}.{}", self.format.name())
     }
 
-    fn label_names(&self) -> Vec<String> {
-        self.settings.labels.iter().map(|path| format!("labels_{}", stem(path))).collect()
+    fn label_files(&self) -> Vec<String> {
+        self.settings.labels.iter().map(|path| label_file(path, self.format)).collect()
     }
 
     /// The way that files say.
@@ -144,11 +162,9 @@ impl AlignImages {
     }
 
     fn align(&self, log: &Logbook<'_>) -> Result<Made, StageError> {
-        let names = self.label_names();
-        if let Some(name) =
-            names.iter().enumerate().find_map(|(i, n)| names[..i].contains(n).then_some(n))
-        {
-            return Err(AlignError::Name(name.clone()).into());
+        let names = self.label_files();
+        if let Some(at) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+            return Err(AlignError::Name(stem(&self.settings.labels[at])).into());
         }
         let workers = log.session().on.workers;
         let (fixed, moving) = (Side::read(&self.fixed, log)?, Side::read(&self.moving, log)?);
@@ -177,32 +193,44 @@ impl AlignImages {
         log.advance(1);
         let mut labels = Vec::new();
         for (path, name) in self.settings.labels.iter().zip(names) {
-            let header = ImageHeader::read(path)?;
-            let image = workers.install(|| read_image(path))?;
-            if header.n_volumes() == 1 {
-                check_labels(path)?;
-            }
-            let onto = match (back, header.n_volumes()) {
-                (Some(back), _) => {
-                    let ras_from_vox = back.after(&image.grid.ras_from_vox);
-                    Image { grid: Grid { ras_from_vox, ..image.grid }, ..image }
-                }
-                (None, 1) => workers.install(|| labels_onto(&grid, &image, &take)),
-                (None, _) => workers.install(|| shares_onto(&grid, &image, &take)),
-            };
-            if onto.data.iter().all(|v| *v == 0.0) {
-                let message = format!(
-                    "{}: no label lies on the grid: do labels and MOVING lie in the same space?",
-                    path.display()
-                );
-                log.warn(Page::Align, &message);
-            }
-            labels.push((name, onto));
+            labels.push((name, bring_along(path, &grid, back, &take, log)?));
             log.advance(1);
         }
         let options = WriteOptions { space_codes: fixed.space_codes, ..WriteOptions::default() };
         Ok(Made { motion, moved, labels, options })
     }
+}
+
+/// Labels on another grid, or their own with its header moved `back`.
+fn bring_along(
+    path: &Path,
+    grid: &Grid,
+    back: Option<Affine>,
+    take: &(impl Fn([f64; 3]) -> Option<[f64; 3]> + Sync),
+    log: &Logbook<'_>,
+) -> Result<Image, StageError> {
+    let workers = log.session().on.workers;
+    let header = ImageHeader::read(path)?;
+    let image = workers.install(|| read_image(path))?;
+    if header.n_volumes() == 1 {
+        check_labels(path)?;
+    }
+    let onto = match (back, header.n_volumes()) {
+        (Some(back), _) => {
+            let ras_from_vox = back.after(&image.grid.ras_from_vox);
+            Image { grid: Grid { ras_from_vox, ..image.grid }, ..image }
+        }
+        (None, 1) => workers.install(|| labels_onto(grid, &image, take)),
+        (None, _) => workers.install(|| shares_onto(grid, &image, take)),
+    };
+    if onto.data.iter().all(|v| *v == 0.0) {
+        let message = format!(
+            "{}: no label lies on the grid: do labels and MOVING lie in the same space?",
+            path.display()
+        );
+        log.warn(Page::Align, &message);
+    }
+    Ok(onto)
 }
 
 /// Says how far an image was moved, and whether that can be.
@@ -255,9 +283,7 @@ impl Stage for AlignImages {
     }
 
     fn outputs(&self) -> Vec<String> {
-        let labels = self.label_names();
-        let images = ["moved".to_owned()].into_iter().chain(labels);
-        images.map(|name| self.file(&name)).collect()
+        std::iter::once(self.moved_file()).chain(self.label_files()).collect()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -280,13 +306,13 @@ impl Stage for AlignImages {
                          what: &str|
          -> Result<(), StageError> {
             log.check()?;
-            let path = out.stage(&self.file(name))?;
+            let path = out.stage(name)?;
             let description = what.to_owned();
             let options =
                 WriteOptions { datatype, description, keyvals: keyvals.clone(), ..options.clone() };
             Ok(workers.install(|| write_image(&path, image, &options))?)
         };
-        image("moved", moved, Datatype::Float32, "laid on another by fimbria")?;
+        image(&self.moved_file(), moved, Datatype::Float32, "laid on another by fimbria")?;
         for (name, labels) in labels {
             let whole = labels.data.iter().all(|v| v.fract() == 0.0 && *v >= 0.0);
             let datatype =
@@ -300,6 +326,18 @@ impl Stage for AlignImages {
                 out.write(&format!("{name}_mrtrix.txt"), matrix_text(&affine).as_bytes())?;
             }
         }
+        Ok(())
+    }
+
+    /// The image that moved, for the page.
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let path = folder.join(self.moved_file());
+        products.put(Made::of_moved(log.session().on.workers.install(|| read_image(path))?));
         Ok(())
     }
 }

@@ -103,7 +103,7 @@ const HELP: &str = "\
 Outputs:
 {outputs}
   What the gradient table does not carry is left out, and a warning says so; what run.fits names is
-  refused. Densities are of degree 8, of degree 4 where no shell has 28 volumes, and left out
+  refused. Densities are of degree 12, of degree 4 where no shell has 28 volumes, and left out
   where none has 15 directions, unless [fod] order says otherwise.
 
 Units:
@@ -147,6 +147,10 @@ Configuration:
     [connectome]               # of the streamlines, between labels, by the weights of sift2 where
     labels = \"labels.nii.gz\"  # there are such: the options of `fimbria connectome`
     map = [\"T1=t1.nii.gz\"]
+    [align]                    # an image of the subject laid on the series, with labels and tissues
+    moving = \"T1w.nii.gz\"     # in its space: the first labels are those of connectome and regions
+    labels = [\"aparc.nii.gz\"] # where they name none, act is that of track; the other options of
+    act = \"5tt.nii.gz\"         # `fimbria align`
     [regions]                  # all maps of the run over the regions of a segmentation: labels,
     labels = \"dseg.nii.gz\"    # lut, and further maps
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
