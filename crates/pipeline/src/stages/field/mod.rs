@@ -280,7 +280,7 @@ impl Stage for MakeField {
         // Unwrapping by the Laplacian has no turns to be wrong by.
         let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
         let torn = match has_turns {
-            true => open_fringes(grid, &unwrapped, times, offset, &quality, &mask.voxels),
+            true => open_fringes(grid, &unwrapped, times, &quality, &mask.voxels),
             false => Vec::new(),
         };
         let mask = &without_tears(mask, &torn, least, log);
