@@ -104,7 +104,7 @@ struct MapSummary {
 }
 
 /// The file `NAME.tsv` beside the image `NAME.nii.gz`, where there is one.
-fn table_beside(labels: &Path) -> Option<PathBuf> {
+pub(in crate::stages) fn table_beside(labels: &Path) -> Option<PathBuf> {
     let name = labels.file_name()?.to_str()?;
     let table = labels.with_file_name(format!("{}.tsv", split_image_name(name)?.0));
     table.is_file().then_some(table)
