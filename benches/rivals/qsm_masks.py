@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The defaults of `field` and `qsm` on a head whose mask is not that of the brain, at several field strengths and noises.
+"""The defaults of `field` and `qsm` on a head whose mask is not that of the brain, at field strengths and noises.
 
     python3 benches/rivals/qsm_masks.py --fimbria target/release/fimbria
 
-Needs numpy and nibabel. The head is that of `fimbria phantom head`, 3 mm, with bone, air, veins, a calcification and a bleed, of
-a subject that nothing was tuned on. Masks are its own, one larger by two voxels all around, one smaller by a voxel, and one
-that takes in the sinuses, larger by four voxels in its lowest third. Prints the NRMSE of dtv and tv in %, means off, a
-voxel inside the brain, a voxel without a map counting as 0, and how much of that is not in the mask of the field.
+Needs numpy and nibabel. The head is that of `fimbria phantom head`, 3 mm, with bone, air, veins, a calcification
+and a bleed, of a subject that nothing was tuned on. Masks are its own, one larger by two voxels all around, one
+smaller by a voxel, and one that takes in the sinuses, larger by four voxels in its lowest third. Prints the NRMSE of
+dtv and tv in %, means off, a voxel inside the brain, a voxel without a map counting as 0, and how much of that is
+not in the mask of the field.
 """
 
 import argparse
@@ -52,8 +53,8 @@ def main():
             def run(*words):
                 measured(fimbria, list(map(str, words)), folder)
 
-            run("phantom", "head", "--voxel", 3, "--shells", "1000:30", "--samples", 2, "--gre", times, "--gre-b0", tesla,
-                "--gre-snr", snr, "--subject", args.subject, "-o", "head")
+            run("phantom", "head", "--voxel", 3, "--shells", "1000:30", "--samples", 2, "--subject", args.subject,
+                "--gre", times, "--gre-b0", tesla, "--gre-snr", snr, "-o", "head")
             run("fit", "dti", "head/dwi.nii.gz", "--mask", "head/mask.nii.gz", "-o", "dti")
             file = nib.load(folder / "head/gre/mask.nii.gz")
             brain = file.get_fdata() > 0
@@ -63,14 +64,15 @@ def main():
             for name, mask in masks_of(brain).items():
                 nib.save(nib.Nifti1Image(mask.astype(np.uint8), file.affine), folder / "mask.nii.gz")
                 for background in args.background:
-                    run("field", "head/gre/phase.nii.gz", "--magnitude", "head/gre/magnitude.nii.gz", "--mask", "mask.nii.gz",
-                        "--background", background, "-o", "field")
+                    run("field", "head/gre/phase.nii.gz", "--magnitude", "head/gre/magnitude.nii.gz", "--mask",
+                        "mask.nii.gz", "--background", background, "-o", "field")
                     run("qsm", "field/local_field.nii.gz", "--mask", "field/mask.nii.gz", "--weights",
                         "field/weights.nii.gz", "--dti", "dti", "-o", "qsm")
                     maps = [load(folder / f"qsm/{chi}.nii.gz")[inside] for chi in ("chi", "chi_tv")]
                     dtv, tv = (100 * np.linalg.norm(m - m.mean() - truth) / np.linalg.norm(truth) for m in maps)
                     lost = 100 * (load(folder / "field/mask.nii.gz")[inside] == 0).mean()
-                    print(f"{tesla:>5} {snr:>4}  {name:<8} {background:<10} {dtv:>6.1f} {tv:>6.1f} {lost:>6.1f}", flush=True)
+                    print(f"{tesla:>5} {snr:>4}  {name:<8} {background:<10} {dtv:>6.1f} {tv:>6.1f} {lost:>6.1f}",
+                          flush=True)
 
 
 if __name__ == "__main__":
