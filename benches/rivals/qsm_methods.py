@@ -38,13 +38,13 @@ import nibabel as nib
 import numpy as np
 import qsm_bundles as bundles
 
-IN_MASK = ["dtv", "tv", "tgv", "medi"]
+IN_MASK = ["dtv", "dtv-all", "tv", "tgv", "medi"]
 PHASE = [f"{method}-phase" for method in IN_MASK]
 METHODS = [*IN_MASK, *PHASE, "ndi", "ilsqr", "tensor", "spheres", "dqsm", "tkd", "tikhonov", "rts"]
 METHODS += ["dtv-fibres", "tensor-fibres"]
 # Guided by all fibres of a voxel, where they are known.
 CROSSING = ["dtv-fibres", "tensor-fibres"]
-GUIDED = ["dtv", "dtv-phase", "tensor", "dqsm", *CROSSING]
+GUIDED = ["dtv", "dtv-phase", "dtv-all", "dtv-all-phase", "tensor", "dqsm", *CROSSING]
 OF_PHASE = ["--te", "20", "--b0", "3"]
 # What a method is called where it has another name here, and its options.
 NAMES = {"dtv-fibres": ["dtv"], "tensor-fibres": ["tensor"], "spheres": ["dqsm"], "ndi": ["ndi", *OF_PHASE]}

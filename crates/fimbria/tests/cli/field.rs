@@ -589,6 +589,36 @@ fn voxels_of_low_quality_leave_the_mask() {
 }
 
 /// The field is the phase but for its background, and a map of it the susceptibility but for a factor.
+/// The root mean square of a local field.
+fn rms_of_local(folder: &Folder, out: &str) -> f64 {
+    let field = folder.image(&format!("{out}/local_field.nii.gz")).data;
+    let squares: Vec<f64> =
+        field.iter().filter(|b| **b != 0.0).map(|b| f64::from(*b).powi(2)).collect();
+    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+}
+
+#[test]
+fn tears_of_a_fringe_line_that_ends_leave_the_mask_and_are_warned_of() {
+    let folder = with_echoes();
+    // The phase winds once around a line beside the middle: harmonic but there, so that nothing of it is local.
+    write(&folder, "winding.nii", 1, |_, p| {
+        let phase = 0.1 * p[0] + (p[1] - 4.5).atan2(p[0] - 3.5);
+        ((phase + PI).rem_euclid(TAU) / TAU * 4095.0).round()
+    });
+    let line =
+        "field winding.nii --mask mask.nii --te 5 --b0 3 --background lbv --phase-range 0 4095";
+    for (options, words) in [("", "leave the mask"), ("--mask-quality 0", "stay in the mask")] {
+        let ran = folder.done(&format!("{line} {options} -o out{}", options.len()));
+        assert!(ran.stderr.contains("fringe lines end inside the mask"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+        let record = folder.json(&format!("out{}/run.json", options.len()));
+        let count = record["stages"][0]["counts"]["voxels_of_open_fringes"].as_u64().unwrap();
+        assert!((200..1500).contains(&count), "{count}");
+    }
+    let (without, with) = (rms_of_local(&folder, "out0"), rms_of_local(&folder, "out16"));
+    assert!(without < 0.3 * with, "{without}, with the tears {with}");
+}
+
 #[test]
 fn a_phase_of_unknown_echo_time_has_a_relative_field_and_map() {
     let folder = with_echoes();

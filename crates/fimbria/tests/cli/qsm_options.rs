@@ -274,12 +274,38 @@ fn the_mean_over_the_reference_is_zero() {
         let values: Vec<f64> = inside.map(|((chi, _), _)| f64::from(*chi)).collect();
         values.iter().sum::<f64>() / values.len() as f64
     };
-    for (reference, region) in [("--zero-mean", &mask), ("--reference rim.nii", &rim)] {
+    // The same by the number of a label, and by the name that a table beside has for two labels.
+    write(&folder, "labels.nii", 1, |_, p| match length(p) {
+        r if r > 7.0 => {
+            if p[0] > 0.0 {
+                4.0
+            } else {
+                43.0
+            }
+        }
+        _ => 10.0,
+    });
+    let [number, name] = [
+        "--reference labels.nii --reference-label 4 43",
+        "--reference labels.nii --reference-label Ventricle",
+    ];
+    let refused = folder.failed(&format!("{QSM} --method tkd {name} -o out"));
+    assert!(refused.contains("no table of names lies beside labels.nii"), "{refused}");
+    std::fs::write(
+        folder.join("labels.tsv"),
+        "index\tname\n4\tVentricle\n43\tVentricle\n10\tThalamus\n",
+    )
+    .unwrap();
+    let references = ["--zero-mean", "--reference rim.nii", number, name];
+    for (reference, region) in references.into_iter().zip([&mask, &rim, &rim, &rim]) {
         folder.done(&format!("{QSM} --method tkd {reference} -o out --force"));
         let chi = chi(&folder, "out");
         // The mean of some thousand f32 numbers of 0.1.
         assert!(mean(&chi, region).abs() < 1e-7, "{reference}");
     }
+    let unknown = name.replace("Ventricle", "Pallidum");
+    let refused = folder.failed(&format!("{QSM} --method tkd {unknown} -o out --force"));
+    assert!(refused.contains("no label named `Pallidum`"), "{refused}");
     folder.done(&format!("{QSM} --method tkd -o plain"));
     assert!(mean(&chi(&folder, "plain"), &rim).abs() > 1e-4);
 }

@@ -147,6 +147,11 @@ fn susceptibility_has_map_field_residual_and_convergence_on_its_page() {
             "ppm",
         ],
     );
+    // Guided, it is seen beside the map without guidance, and what guidance adds.
+    let guide = "--v1 p/truth/fibre.nii.gz";
+    folder
+        .done(&format!("qsm field/local_field.nii.gz --mask field/mask.nii.gz {guide} -o guided"));
+    has(&page(&folder, "guided"), &[">chi<", ">chi_tv<", ">guided less unguided<"]);
 }
 
 #[test]

@@ -112,6 +112,20 @@ impl Scene {
         Ok((chi, map))
     }
 
+    /// Of a field the maps by TV, guided everywhere and guided where TV agrees, both without and with lesions in
+    /// the diffusion images; nothing outside.
+    pub(crate) fn three_ways(&self, field: &Local, workers: &Workers) -> Made<Ways> {
+        let map = |guide: Guide<'_>| self.map(field, None, guide, nothing_outside(), workers);
+        let (tv, own) = map(Guide::Nothing)?;
+        let of = |with_lesions: bool| -> Made<[Vec<f32>; 2]> {
+            let diffusion = &self.guidance(with_lesions, 1.0, 1);
+            let (chi, everywhere) = map(Guide::Everywhere(diffusion))?;
+            let (everywhere, own) = (&everywhere, &own);
+            Ok([chi, map(Guide::Supported { diffusion, everywhere, own })?.0])
+        };
+        Ok((tv, [of(false)?, of(true)?]))
+    }
+
     /// NRMSE in %, 3 mm inside the brain: of a voxel without a map 0 is taken.
     pub(crate) fn error(&self, chi: &[f32]) -> f64 {
         fimbria_qsm::metrics::compare(self.grid.dims, chi, &self.chi, &self.inside.voxels).nrmse
@@ -130,9 +144,6 @@ impl Scene {
     pub(crate) fn slope(&self, chi: &[f32]) -> f64 {
         let nuclei = self.inside.voxels.iter().filter(|v| self.chi[**v as usize] > 0.04);
         let voxels: Vec<u32> = nuclei.copied().collect();
-        let mean = |map: &[f32], voxels: &[u32]| {
-            voxels.iter().map(|&v| f64::from(map[v as usize])).sum::<f64>() / voxels.len() as f64
-        };
         let contrast = |map: &[f32]| mean(map, &voxels) - mean(map, &self.inside.voxels);
         contrast(chi) / contrast(&self.chi)
     }
@@ -143,6 +154,13 @@ impl Scene {
         let inside = &self.inside.voxels;
         100.0 * inside.iter().filter(is_lost).count() as f64 / inside.len() as f64
     }
+}
+
+/// A map by TV; guided everywhere and guided where TV agrees, first without lesions, then with them.
+pub(crate) type Ways = (Vec<f32>, [[Vec<f32>; 2]; 2]);
+
+pub(crate) fn mean(map: &[f32], voxels: &[u32]) -> f64 {
+    voxels.iter().map(|&v| f64::from(map[v as usize])).sum::<f64>() / voxels.len().max(1) as f64
 }
 
 pub(crate) fn nothing_outside() -> Variation {

@@ -20,6 +20,7 @@ pub(crate) struct SceneSpec {
     pub(crate) times_ms: &'static [f64],
     pub(crate) tilt_deg: [f64; 3],
     pub(crate) subject: u64,
+    pub(crate) voxel_mm: f64,
     /// Whether balls of air lie at the base of the brain, beside those that the head has.
     pub(crate) has_air: bool,
 }
@@ -31,6 +32,7 @@ const PLAIN: SceneSpec = SceneSpec {
     times_ms: &[4.0, 12.0, 20.0, 28.0],
     tilt_deg: [6.0, -4.0, 3.0],
     subject: 11,
+    voxel_mm: 3.0,
     has_air: false,
 };
 
@@ -69,14 +71,44 @@ pub(crate) enum Seen {
     Chi,
     Diffusion,
     Both,
+    /// By both, and large: water that parts the fibres.
+    Oedema,
 }
 
-/// Of lesions that susceptibility sees, ppm: of multiple sclerosis, with iron at the rim counted in.
-pub(crate) const LESION_PPM: f64 = 0.02;
-const LESIONS: usize = 6;
+/// What a lesion changes.
+#[derive(Clone, Copy)]
+struct Change {
+    /// Susceptibility, ppm: of multiple sclerosis, with iron at the rim counted in; of oedema a third of what white
+    /// matter has less than fluid.
+    chi_ppm: f64,
+    /// FA, MD and S0, as parts of themselves.
+    diffusion: [f32; 3],
+}
+
+impl Seen {
+    fn change(self) -> Change {
+        const OF_DIFFUSION: [f32; 3] = [-0.5, 0.6, 0.4];
+        match self {
+            Self::Chi => Change { chi_ppm: 0.02, diffusion: [0.0; 3] },
+            Self::Diffusion => Change { chi_ppm: 0.0, diffusion: OF_DIFFUSION },
+            Self::Both => Change { chi_ppm: 0.02, diffusion: OF_DIFFUSION },
+            Self::Oedema => Change { chi_ppm: 0.01, diffusion: [-0.6, 0.9, 0.6] },
+        }
+    }
+}
+
+/// Two spheres each of two sizes that chi, diffusion and both see, and one of oedema.
+const LESIONS: [(Seen, f64); 7] = [
+    (Seen::Diffusion, 6.0),
+    (Seen::Chi, 6.0),
+    (Seen::Both, 6.0),
+    (Seen::Diffusion, 9.0),
+    (Seen::Chi, 9.0),
+    (Seen::Both, 9.0),
+    (Seen::Oedema, 14.0),
+];
 /// Of air beside tissue.
 const AIR_PPM: f64 = 9.4;
-pub(crate) const LESION_MM: [f64; 2] = [6.0, 9.0];
 
 pub(crate) struct Lesion {
     pub(crate) seen: Seen,
@@ -123,8 +155,8 @@ impl Scene {
     pub(crate) fn new(spec: &SceneSpec, workers: &Workers) -> Result<Self, Box<dyn Error>> {
         let acquisition = Acquisition { b0s: 1, shells: Vec::new() };
         let placement = Placement {
-            dims: [60, 74, 60],
-            voxel_mm: [3.0; 3],
+            dims: [180.0, 222.0, 180.0].map(|mm: f64| (mm / spec.voxel_mm).round() as usize),
+            voxel_mm: [spec.voxel_mm; 3],
             tilt_deg: spec.tilt_deg,
             x_right_to_left: true,
         };
@@ -194,13 +226,14 @@ impl Scene {
         }
         let lesions = lesions(&grid, &white, &mask);
         // Where they are susceptible they add a field in closed form, to the phase of every echo as well.
-        for lesion in lesions.iter().filter(|lesion| lesion.seen != Seen::Diffusion) {
-            for v in 0..n {
+        for lesion in &lesions {
+            let ppm = lesion.seen.change().chi_ppm;
+            for v in (0..n).filter(|_| ppm > 0.0) {
                 let (part, field) = sphere(&grid, v, lesion);
-                chi[v] += (LESION_PPM * part) as f32;
-                local[v] += (LESION_PPM * field) as f32;
+                chi[v] += (ppm * part) as f32;
+                local[v] += (ppm * field) as f32;
                 for (phase, time) in phases.iter_mut().zip(&times_s) {
-                    let turns = HZ_PER_TESLA * 1e-6 * spec.b0_tesla * time * LESION_PPM * field;
+                    let turns = HZ_PER_TESLA * 1e-6 * spec.b0_tesla * time * ppm * field;
                     phase[v] = wrapped(f64::from(phase[v]) + TAU * turns);
                 }
             }
@@ -233,11 +266,12 @@ impl Scene {
         let source = Philox::new(seed).stream(10);
         if with_lesions {
             for lesion in self.lesions.iter().filter(|lesion| lesion.seen != Seen::Chi) {
+                let [fa, md, s0] = lesion.seen.change().diffusion;
                 for v in 0..self.grid.len() {
                     let part = sphere(&self.grid, v, lesion).0 as f32;
-                    diffusion.fa[v] *= 1.0 - 0.5 * part;
-                    diffusion.md[v] *= 1.0 + 0.6 * part;
-                    diffusion.s0[v] *= 1.0 + 0.4 * part;
+                    diffusion.fa[v] *= 1.0 + fa * part;
+                    diffusion.md[v] *= 1.0 + md * part;
+                    diffusion.s0[v] *= 1.0 + s0 * part;
                 }
             }
         }
@@ -255,8 +289,10 @@ pub(crate) fn wrapped(angle: f64) -> f32 {
     (angle - TAU * (angle / TAU).round()) as f32
 }
 
-/// Two of each kind, deep in white matter, far from each other.
+/// Those of [`LESIONS`], deep in white matter, far from each other.
 fn lesions(grid: &Grid, white: &VoxelSet, mask: &Mask) -> Vec<Lesion> {
+    /// Between the middles of two.
+    const APART_MM: f64 = 26.0;
     let depth = white.depth_mm();
     let at = |v: u32| grid.ras_from_vox.apply(grid.voxel(v as usize).map(|i| i as f64));
     let distance =
@@ -266,12 +302,9 @@ fn lesions(grid: &Grid, white: &VoxelSet, mask: &Mask) -> Vec<Lesion> {
     let mut lesions: Vec<Lesion> = Vec::new();
     for v in places {
         let centre = at(v);
-        if lesions.len() < LESIONS
-            && lesions.iter().all(|other| distance(other.centre, centre) > 26.0)
-        {
-            let i = lesions.len();
-            let radius_mm = LESION_MM[i / 3 % 2];
-            let seen = [Seen::Diffusion, Seen::Chi, Seen::Both][i % 3];
+        let is_far = |other: &Lesion| distance(other.centre, centre) > APART_MM;
+        let Some(&(seen, radius_mm)) = LESIONS.get(lesions.len()) else { break };
+        if lesions.iter().all(is_far) {
             let voxels =
                 mask.voxels.iter().copied().filter(|&v| distance(at(v), centre) < radius_mm - 0.5);
             lesions.push(Lesion { seen, centre, radius_mm, voxels: voxels.collect() });

@@ -6,7 +6,7 @@ use fimbria_qsm::background::{Background, Local};
 use fimbria_qsm::phase::MASK_QUALITY;
 use fimbria_qsm::variation::{Variation, lambda_of_noise};
 
-use crate::maps::{Guide, Made, nothing_outside};
+use crate::maps::{Guide, Made, mean, nothing_outside};
 use crate::scan::{MASKS, Total};
 use crate::scene::{Diffusion, Lesion, Scene, Seen};
 
@@ -128,10 +128,6 @@ fn noise(scene: &Scene, workers: &Workers) -> Made<()> {
     Ok(())
 }
 
-fn mean(map: &[f32], voxels: &[u32]) -> f64 {
-    voxels.iter().map(|&v| f64::from(map[v as usize])).sum::<f64>() / voxels.len().max(1) as f64
-}
-
 /// Draws of the field's noise.
 const DRAWS: u32 = 5;
 /// Half of the 95 % interval of a mean of so many draws, in standard deviations over its root: Student's t.
@@ -139,29 +135,11 @@ const T_OF_DRAWS: f64 = 2.776;
 /// The noise of a draw, ppb.
 const NOISE_PPB: f32 = 2.0;
 
-/// A map by TV; guided everywhere and guided where TV agrees, first without lesions, then with them.
-type Ways = (Vec<f32>, [[Vec<f32>; 2]; 2]);
-
-/// Of a field the maps by TV, guided everywhere and guided where TV agrees, both without and with lesions in the
-/// diffusion images.
-fn three_ways(scene: &Scene, field: &Local, workers: &Workers) -> Made<Ways> {
-    let variation = nothing_outside();
-    let map = |guide: Guide<'_>| scene.map(field, None, guide, variation, workers);
-    let (tv, own) = map(Guide::Nothing)?;
-    let of = |with_lesions: bool| -> Made<[Vec<f32>; 2]> {
-        let diffusion = &scene.guidance(with_lesions, 1.0, 1);
-        let (chi, everywhere) = map(Guide::Everywhere(diffusion))?;
-        let (everywhere, own) = (&everywhere, &own);
-        Ok([chi, map(Guide::Supported { diffusion, everywhere, own })?.0])
-    };
-    Ok((tv, [of(false)?, of(true)?]))
-}
-
 /// From the field that the echoes show less the true background: errors of TV and of guided maps, and what lesions in
 /// the diffusion images make of those; then of draws of noise, over the lesions that only diffusion sees.
 fn lesions(scene: &Scene, workers: &Workers) -> Made<()> {
     let field = scene.true_field();
-    let (tv, [without, with]) = three_ways(scene, &field, workers)?;
+    let (tv, [without, with]) = scene.three_ways(&field, workers)?;
     let of_tv = scene.error(&tv);
     print!("{:<14} tv {of_tv:5.1}", scene.name);
     for (way, name) in ["everywhere", "supported"].iter().enumerate() {
@@ -177,7 +155,7 @@ fn lesions(scene: &Scene, workers: &Workers) -> Made<()> {
         let ppb = |map: &[f32]| 1e3 * mean(map, voxels);
         let painted = [0, 1].map(|way: usize| ppb(&with[way]) - ppb(&without[way]));
         println!(
-            "    {:<10} {radius_mm} mm: painted everywhere {:+5.2} ppb, supported {:+5.2}; true {:+5.1}, tv {:+5.1}, with {:+5.1}, {:+5.1}",
+            "    {:<10} {radius_mm:>2} mm: painted everywhere {:+5.2} ppb, supported {:+5.2}; true {:+5.1}, tv {:+5.1}, with {:+5.1}, {:+5.1}",
             format!("{seen:?}"),
             painted[0],
             painted[1],
@@ -200,7 +178,7 @@ fn lesions(scene: &Scene, workers: &Workers) -> Made<()> {
         for (v, b) in noisy.field.iter_mut().enumerate() {
             *b += 1e-3 * NOISE_PPB * normals::<f32>(source.at(v as u64, 0))[0];
         }
-        let (_, [without, with]) = three_ways(scene, &noisy, workers)?;
+        let (_, [without, with]) = scene.three_ways(&noisy, workers)?;
         for (way, painted) in painted.iter_mut().enumerate() {
             let by = |maps: &[Vec<f32>; 2]| 1e3 * mean(&maps[way], &seen_by_diffusion);
             painted.push(by(&with) - by(&without));

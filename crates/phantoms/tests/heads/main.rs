@@ -4,5 +4,12 @@
 //! has a process for every test.
 
 mod bundles;
+mod guidance;
 mod head;
+#[path = "../../examples/susceptibility/maps.rs"]
+#[allow(dead_code, reason = "its example has tables of more")]
+mod maps;
+#[path = "../../examples/susceptibility/scene.rs"]
+#[allow(dead_code, reason = "its example has tables of more")]
+mod scene;
 mod signal;

@@ -7,6 +7,7 @@
 mod bipolar;
 mod coils;
 mod combine;
+mod fringes;
 mod laplacian;
 mod quality;
 mod region;
@@ -17,6 +18,7 @@ mod turn;
 pub use bipolar::{ReadoutRamp, readout_ramp};
 pub use coils::{CombinedCoils, alternates, combine_coils, turn_every_second};
 pub use combine::{Combined, combine_echoes, r2star, with_signal};
+pub use fringes::open_fringes;
 pub use laplacian::unwrap_laplacian;
 pub use quality::{MASK_QUALITY, phase_quality, reliable_voxels};
 pub(crate) use region::neighbours;

@@ -12,8 +12,9 @@ use fimbria_compute::fft::Complex32;
 
 use crate::fourier::KSpace;
 
-/// The surroundings: a Gaussian with this full width at half maximum, mm; that of the smallest lesions.
-const WIDTH_MM: f64 = 7.0;
+/// The surroundings: a Gaussian with this full width at half maximum, in voxels, which lengths of a lattice are in.
+/// From 2 to 7 it matters little (docs/susceptibility.md).
+const WIDTH: f64 = 7.0;
 /// Edges that agree less count nothing, and all that agree by a tenth more.
 const COSINE: f32 = 0.25;
 const RISE: f32 = 10.0;
@@ -25,7 +26,7 @@ pub(super) fn supported(
     own: &[[f32; 3]],
 ) -> Vec<[f32; 3]> {
     let dot = |(a, b): (&[f32; 3], &[f32; 3])| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let sigma = WIDTH_MM / (8.0 * std::f64::consts::LN_2).sqrt();
+    let sigma = WIDTH / (8.0 * std::f64::consts::LN_2).sqrt();
     let width = 2.0 * (std::f64::consts::PI * sigma).powi(2);
     let gaussian = space.over_k(|k| (-width * k.iter().map(|k| k * k).sum::<f64>()).exp());
     let around = |a: &[[f32; 3]], b: &[[f32; 3]]| {
@@ -72,7 +73,7 @@ mod tests {
         let own: Vec<f32> = own.collect();
         let [guide, own] = [guide, own].map(|map| ring.differences(&map, &workers));
         let at = |i: usize| [i % shape[0], i / shape[0] % shape[1], i / (shape[0] * shape[1])];
-        let sigma = WIDTH_MM / 2.3548;
+        let sigma = WIDTH / 2.3548;
         let weight = |i: usize, j: usize| -> f64 {
             let along = |a: usize| -> f64 {
                 let apart = at(i)[a] as f64 - at(j)[a] as f64;

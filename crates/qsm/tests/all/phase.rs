@@ -10,7 +10,7 @@ use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::fourier::dipole_field;
 use fimbria_qsm::phase::{
     CombinedCoils, EchoPhase, HZ_PER_TESLA, PhaseAtStart, alternates, combine_coils,
-    combine_echoes, phase_quality, readout_ramp, turn_every_second, unwrap_laplacian,
+    combine_echoes, open_fringes, phase_quality, readout_ramp, turn_every_second, unwrap_laplacian,
     unwrap_region,
 };
 
@@ -363,6 +363,123 @@ fn a_fringe_line_that_ends_in_the_mask_is_no_ramp_of_a_readout() {
         .collect();
     let ramp = readout_ramp(&grid(), &phases, &[], &times, &mask.voxels).unwrap();
     assert!(ramp.extent > 0.5 && !ramp.is_even, "{ramp:?}");
+}
+
+/// Winds once around a line through the volume, bent so that no axis runs along it.
+fn pole(p: [f64; 3]) -> f64 {
+    (p[1] - 8.0 - 0.2 * p[2]).atan2(p[0] - 7.0 + 0.1 * p[2])
+}
+
+/// A bleed: where there is noise alone.
+fn is_bleed(p: [f64; 3]) -> bool {
+    length([0, 1, 2].map(|a| p[a] + [8.0, 4.0, 0.0][a])) < 3.5
+}
+
+/// Echoes at these times of a field with fringes of its own, with noise; those that `winds` is true of wind
+/// around the pole.
+fn winding(times: &[f64], winds: impl Fn(usize) -> bool) -> Vec<Vec<f32>> {
+    let of = |(e, time): (usize, &f64)| {
+        let random = normal_numbers(60 + e as u64, grid().len());
+        let phase = |v: usize| {
+            let p = at(v as u32);
+            let more = if winds(e) { pole(p) } else { 0.0 };
+            let noise = if is_bleed(p) { 3.0 } else { 0.1 };
+            wrap(
+                (time * (0.06 * p[0] + 0.6 * (p[1] / 6.0).sin()) + more + noise * random[v]) as f32,
+            )
+        };
+        (0..grid().len()).map(phase).collect()
+    };
+    times.iter().enumerate().map(of).collect()
+}
+
+/// Neighbours of `mask` outside the bleed that are more than half a turn apart.
+fn torn_pairs(unwrapped: &[f32], mask: &Mask) -> usize {
+    let inside =
+        |v: usize| mask.voxels.binary_search(&(v as u32)).is_ok() && !is_bleed(at(v as u32));
+    let pairs = mask.voxels.iter().map(|&v| v as usize).filter(|&v| inside(v));
+    let next = |v: usize| [v + 1, v + SIDE, v + SIDE * SIDE];
+    let is_torn =
+        |v: usize, to: usize| inside(to) && (unwrapped[v] - unwrapped[to]).abs() > PI as f32;
+    pairs.map(|v| next(v).into_iter().filter(|&to| is_torn(v, to)).count()).sum()
+}
+
+#[test]
+fn a_fringe_line_that_ends_is_found_with_its_tears_and_noise_is_not() {
+    let mask = ball(18.0);
+    let times = [4.0, 9.0];
+    let found = |phases: &[Vec<f32>], times: &[f64]| {
+        let echoes = echoes(phases, &times[..phases.len()]);
+        let unwrapped = unwrap_region(&grid(), &echoes, &mask.voxels, false);
+        let quality = phase_quality(&grid(), &echoes, &mask.voxels);
+        let torn = open_fringes(&grid(), &unwrapped, times, &quality, &mask.voxels);
+        (unwrapped, torn)
+    };
+    let even = winding(&times, |_| false);
+    assert_eq!(found(&even, &times).1, [0; 0]);
+    assert_eq!(found(&even[..1], &times).1, [0; 0]);
+    // Nor are the steps of a phase at time zero, which are those of another warning.
+    let seams = two_echoes([0.0023, 0.0046], |p| PI + 0.08 * p[0], 0.05);
+    assert_eq!(found(&seams, &[0.0023, 0.0046]).1, [0; 0]);
+    // Of one echo, and of two of which either winds.
+    for (n, which) in [(1, 0), (2, 0), (2, 1)] {
+        let (unwrapped, torn) = found(&winding(&times, |e| e == which)[..n], &times);
+        let is_left = |v: &u32| torn.binary_search(v).is_err();
+        let voxels: Vec<u32> = mask.voxels.iter().copied().filter(is_left).collect();
+        let left = Mask { voxels, ..mask };
+        let gained: Vec<f32> = match which {
+            0 => unwrapped[0].clone(),
+            _ => unwrapped[1].iter().zip(&unwrapped[0]).map(|(b, a)| b - 2.25 * a).collect(),
+        };
+        let (before, after) = (torn_pairs(&gained, &mask), torn_pairs(&gained, &left));
+        // Beside the pole itself steps are as large as in noise, so that a few are left.
+        assert!(before > 300 && 20 * after < before, "{n} {which}: {before}, {after}");
+        assert!(20 * torn.len() < 3 * mask.len(), "{} of {}", torn.len(), mask.len());
+    }
+}
+
+/// What LBV and PDF leave of a background whose phase winds, of its own size: with the sheet in the mask and
+/// without.
+#[test]
+fn without_its_tears_what_winds_is_background() {
+    let mask = ball(18.0);
+    let phase: Vec<f32> = volume(pole).into_iter().map(wrap).collect();
+    let phases = [phase];
+    let echoes = echoes(&phases, &[1.0]);
+    let unwrapped = unwrap_region(&grid(), &echoes, &mask.voxels, false).remove(0);
+    let quality = phase_quality(&grid(), &echoes, &mask.voxels);
+    let torn =
+        open_fringes(&grid(), std::slice::from_ref(&unwrapped), &[1.0], &quality, &mask.voxels);
+    let voxels = mask.voxels.iter().copied().filter(|v| torn.binary_search(v).is_err()).collect();
+    let left = Mask { voxels, ..mask };
+    for method in [Background::LBV, Background::PDF] {
+        let local = |mask: &Mask| {
+            let (field, deep) = local_of(&unwrapped, mask, method);
+            let is_far = |v: &u32| {
+                let p = at(*v);
+                (p[1] - 8.0 - 0.2 * p[2]).hypot(p[0] - 7.0 + 0.1 * p[2]) > 4.0
+            };
+            let voxels = deep.voxels.iter().copied().filter(is_far).collect();
+            rms(&Mask { voxels, ..deep }, |v| f64::from(field[v]))
+        };
+        let (with, without) = (local(&mask), local(&left));
+        assert!(without < 0.5 * with, "{method:?}: {without}, with the tears {with}");
+    }
+}
+
+#[test]
+fn a_fringe_line_that_all_echoes_have_is_taken_off_with_the_phase_at_time_zero() {
+    let (mask, times) = (ball(18.0), [4.0, 9.0, 14.0]);
+    let phases = winding(&times, |_| true);
+    let workers = Workers::new(1).unwrap();
+    let smooth = combine_coils(&grid(), &phases, &[], &times, &mask.voxels, &workers).unwrap();
+    let torn = |phases: &[Vec<f32>]| {
+        let echoes = echoes(phases, &times);
+        let unwrapped = unwrap_region(&grid(), &echoes, &mask.voxels, false);
+        let quality = phase_quality(&grid(), &echoes, &mask.voxels);
+        open_fringes(&grid(), &unwrapped, &times, &quality, &mask.voxels).len()
+    };
+    assert!(torn(&phases) > 300 && torn(&smooth.phases) == 0);
 }
 
 /// Two echoes of a smooth rate, with a phase at time 0 and noise.

@@ -67,3 +67,24 @@ pub(super) fn reliable(
     }
     Ok(kept)
 }
+
+/// The mask without the voxels beside which a fringe line that ends in it has `torn` the phase, but for a mask that
+/// is taken as it is, of a quality of 0.
+pub(super) fn without_tears(mask: &Mask, torn: &[u32], least: f64, log: &Logbook<'_>) -> Mask {
+    log.count("voxels_of_open_fringes", torn.len() as u64);
+    if torn.is_empty() {
+        return mask.clone();
+    }
+    let stay = least == 0.0;
+    let (of_mask, n) = (if stay { "stay in the mask" } else { "leave the mask" }, torn.len());
+    log.warn(
+        Page::Susceptibility,
+        &format!(
+            "fringe lines end inside the mask: {} {of_mask} beside which the phase steps by a turn; look at the \
+             phase of each echo, as coils that were combined badly leave such",
+            counted(n, "voxel")
+        ),
+    );
+    let is_kept = |v: &u32| stay || torn.binary_search(v).is_err();
+    Mask { voxels: mask.voxels.iter().copied().filter(is_kept).collect(), ..*mask }
+}

@@ -24,7 +24,7 @@ use fimbria_image::{Image, MapSpec, Mask};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::remove_background;
 use fimbria_qsm::phase::{
-    EchoPhase, HZ_PER_TESLA, combine_coils, combine_echoes, phase_quality, r2star,
+    EchoPhase, HZ_PER_TESLA, combine_coils, combine_echoes, open_fringes, phase_quality, r2star,
     unwrap_laplacian, unwrap_region,
 };
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
 use self::maps::{LOCAL, MASK, QUALITY, R2STAR, TOTAL, WEIGHTS, fields};
-use self::mask::{measured, reliable};
+use self::mask::{measured, reliable, without_tears};
 pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
 pub use self::options::{FieldParameters, StartPhase, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
@@ -279,6 +279,11 @@ impl Stage for MakeField {
         };
         // Unwrapping by the Laplacian has no turns to be wrong by.
         let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
+        let torn = match has_turns {
+            true => open_fringes(grid, &unwrapped, times, &quality, &mask.voxels),
+            false => Vec::new(),
+        };
+        let mask = &without_tears(mask, &torn, least, log);
         if !offset && times.len() > 1 && has_turns {
             let smooth = start == StartPhase::Smooth;
             report_phase_at_start(

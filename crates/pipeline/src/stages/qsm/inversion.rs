@@ -9,7 +9,7 @@ use super::chi_map::ChiMap;
 use super::choices::DataTerm;
 use super::job::Job;
 use super::options::QsmParameters;
-use super::ways::{BEST_GUIDED, BEST_UNGUIDED, WAYS};
+use super::ways::{GUIDED, UNGUIDED, WAYS};
 use crate::options::{OptionError, Place, Resolved, Values, Variant, Way, values_of};
 use crate::stages::local_field::LocalField;
 use crate::stages::shown::Methods;
@@ -133,7 +133,7 @@ const ALIKE: f64 = 1.0;
 /// How far off the map of a method was, where a better one takes the same files.
 fn measured_error(facts: &Facts) -> Option<String> {
     let Facts { name, nrmse_percent: error, .. } = facts;
-    let (unguided, guided) = (BEST_UNGUIDED, BEST_GUIDED);
+    let (unguided, guided) = (UNGUIDED, GUIDED);
     (*error > unguided.nrmse_percent + ALIKE).then(|| {
         format!(
             "of a simulated brain the map of --method {name} has an NRMSE of {error:.1} %, that of zeros \

@@ -24,6 +24,6 @@ pub use self::inversion::QsmMethod;
 pub use self::job::{Checkpointing, NeedsPhase};
 pub(in crate::stages) use self::method::{METHOD, parameters_of};
 pub use self::options::QsmParameters;
-pub use self::reference::{GivenReference, NoReference};
+pub use self::reference::{GivenReference, NoNames, NoReference};
 pub use self::stage::MapSusceptibility;
 pub use self::ways::{NeedsB0, NeedsMagnitude};

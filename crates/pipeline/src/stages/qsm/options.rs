@@ -104,6 +104,11 @@ pub struct QsmParameters {
     #[arg(long, value_name = "FILE")]
     #[arg(takes = Takes::MASK)]
     pub reference: Option<PathBuf>,
+
+    /// Regions of --reference, which holds labels then, on any grid of the same scanner space: their
+    /// numbers, or names of the table beside it (NAME.tsv)
+    #[arg(long, value_name = "LABEL", num_args = 1.., requires = "reference")]
+    pub reference_label: Option<Vec<String>>,
 }
 
 impl Resolve for QsmParameters {

@@ -6,6 +6,7 @@ use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
 use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
 use super::ChiMap;
+use crate::stages::life::section::nearly_most;
 
 /// `field`: what the map is made of, where it is known.
 pub(in crate::stages) fn susceptibility(
@@ -18,13 +19,19 @@ pub(in crate::stages) fn susceptibility(
         window: Window::Symmetric,
         ..Scalar::new("Magnetic susceptibility", "ppm")
     };
+    // A map is seen beside that without guidance in the same colours.
+    let window = map.unguided.as_ref().map_or(Window::Symmetric, |unguided| {
+        let most = nearly_most(unguided);
+        Window::Fixed([-most, most])
+    });
+    let of_chi = Scalar { window, ..style.clone() };
     let iterations = match (map.convergence.rows.len(), &map.stopped) {
         (n, Some(stopped)) if n > 0 => format!(" {n} iterations, ended by {}.", stopped.as_str()),
         (n, None) if n > 0 => format!(" {n} iterations."),
         _ => String::new(),
     };
     let mut section = Section::new("Susceptibility").figure(
-        mosaic_scalar(&map.chi, &mask, &style)?,
+        mosaic_scalar(&map.chi, &mask, &of_chi)?,
         format!("Where the local field is known; dark is diamagnetic.{iterations}"),
     );
     if let Some(unguided) = &map.unguided {
@@ -32,7 +39,7 @@ pub(in crate::stages) fn susceptibility(
         by_guidance.data.iter_mut().zip(&unguided.data).for_each(|(chi, tv)| *chi -= tv);
         section = section
             .figure(
-                mosaic_scalar(unguided, &mask, &Scalar { heading: "Without guidance", ..style })?,
+                mosaic_scalar(unguided, &mask, &Scalar { heading: "Without guidance", ..of_chi })?,
                 "The map of total variation alone, which knows nothing of diffusion.",
             )
             .figure(

@@ -17,6 +17,7 @@ use super::reference::{
 use super::{QsmMethod, QsmParameters};
 use crate::options::{Place, Resolve as _, Resolved, from_values};
 use crate::stages::local_field::LocalField;
+use crate::stages::regions::table_beside;
 use crate::{
     Carried, Choice as _, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product,
     Products, RunRecord, Stage, StageError, Taken,
@@ -123,8 +124,10 @@ impl Stage for MapSusceptibility {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let reference = self.parameters.reference.iter();
-        reference.map(|path| ("reference".to_owned(), path.clone())).collect()
+        let Some(path) = &self.parameters.reference else { return Vec::new() };
+        let names = self.parameters.reference_label.as_ref().and_then(|_| table_beside(path));
+        let names = names.map(|table| ("reference names".to_owned(), table));
+        std::iter::once(("reference".to_owned(), path.clone())).chain(names).collect()
     }
 
     fn parameters(&self) -> Value {

@@ -25,18 +25,21 @@ pub enum NamesError {
 
 /// The names of a table.
 #[derive(Clone, Debug)]
-pub(super) struct LabelNames {
+pub(in crate::stages) struct LabelNames {
     path: PathBuf,
     names: RegionNames,
 }
 
 impl LabelNames {
-    pub(super) fn read(path: &Path) -> Result<Self, NamesError> {
+    pub(in crate::stages) fn read(path: &Path) -> Result<Self, NamesError> {
         Ok(Self { path: path.to_owned(), names: RegionNames::read(path)? })
     }
 
     /// The labels that a word means: a number, or all with this name.
-    pub(super) fn labels(table: Option<&Self>, word: &str) -> Result<Vec<u32>, NamesError> {
+    pub(in crate::stages) fn labels(
+        table: Option<&Self>,
+        word: &str,
+    ) -> Result<Vec<u32>, NamesError> {
         if let Ok(label) = word.parse() {
             return Ok(vec![label]);
         }

@@ -21,6 +21,7 @@ use fimbria_streamlines::bundle::SamplerError;
 pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat};
 pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
 pub use self::edit::{EDIT_WRITES, EditOptions, EditTracts};
+pub(in crate::stages) use self::labels::LabelNames;
 pub use self::labels::NamesError;
 pub use self::map::{Along, MAP_WRITES, MapOf, MapOptions, MapTracts};
 pub(super) use self::profile::stem;

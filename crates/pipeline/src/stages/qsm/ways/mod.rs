@@ -44,7 +44,7 @@ pub(super) const DEFAULT: &str = WAYS[0].1;
 /// The name of the one that `--compat` and the original program's files stand for.
 pub(super) const PUBLISHED: &str = dqsm::FACTS.name;
 
-/// What others are measured against: the best with guidance and without.
-pub(super) const BEST_GUIDED: &Facts = &dtv_all::FACTS;
-/// As [`BEST_GUIDED`].
-pub(super) const BEST_UNGUIDED: &Facts = &tv::FACTS;
+/// What others are measured against: the default, which is guided, and the best without guidance.
+pub(super) const GUIDED: &Facts = &dtv::FACTS;
+/// As [`GUIDED`].
+pub(super) const UNGUIDED: &Facts = &tv::FACTS;

@@ -12,7 +12,7 @@ pub(super) const FACTS: Facts = Facts {
     sentence: "rapid two-step: division where well conditioned, then TV",
     details: "",
     references: &["Kames C et al. NeuroImage 167, 276 (2018)"],
-    nrmse_percent: 55.5,
+    nrmse_percent: 55.9,
     columns: VARIATION,
     can: Abilities { weights: false, ..Abilities::PLAIN },
 };

@@ -176,7 +176,8 @@ pub(super) fn of_folder(
             maps.extend(of_file(job, name)?);
         }
     }
-    maps.extend(background(&maps));
+    let differences: Vec<Map> = DIFFERENCES.iter().filter_map(|two| two.of(&maps)).collect();
+    maps.extend(differences);
     maps.extend(given_field(job, &maps));
     beside(&mut maps);
     // What became of voxels is not to be lost among many.
@@ -259,27 +260,56 @@ fn writes_of(task: &str) -> &'static [Written] {
     methods::named(task).map_or(&[], |method| method.writes)
 }
 
-/// What is to be seen beside something else gets its colours: errors those of errors without streamlines.
+/// What is to be seen beside something else gets its colours: errors those of errors without streamlines, a guided
+/// map those of the map without guidance.
 fn beside(maps: &mut [Map]) {
     let of = |maps: &[Map], name: &str| maps.iter().position(|map| map.name == name);
-    if let (Some(without), Some(with)) = (of(maps, "rmse_s0_without"), of(maps, "rmse_s0")) {
-        let window = Window::Fixed([0.0, nearly_most(&maps[without].image)]);
-        (maps[without].window, maps[with].window) = (window, window);
+    for (name, other, is_signed) in [("rmse_s0", "rmse_s0_without", false), ("chi", "chi_tv", true)]
+    {
+        if let (Some(map), Some(other)) = (of(maps, name), of(maps, other)) {
+            let most = nearly_most(&maps[other].image);
+            let window = Window::Fixed([if is_signed { -most } else { 0.0 }, most]);
+            (maps[map].window, maps[other].window) = (window, window);
+        }
     }
 }
 
-/// The field that was taken away, where a folder has the field with it and without.
-fn background(maps: &[Map]) -> Option<Map> {
-    let of = |name: &str| maps.iter().find(|map| map.name == name);
-    let (total, local) = (of("total_field")?, of("local_field")?);
-    let mut image = Image::zeros(local.image.grid, 1);
-    for &voxel in &local.mask.voxels {
-        let voxel = voxel as usize;
-        image.data[voxel] = total.image.data.get(voxel)? - local.image.data[voxel];
+/// What a map is less another, to be seen where a folder has both.
+struct Difference {
+    name: &'static str,
+    map: &'static str,
+    less: &'static str,
+    holds: &'static str,
+}
+
+const DIFFERENCES: [Difference; 2] = [
+    Difference {
+        name: "background_field",
+        map: "total_field",
+        less: "local_field",
+        holds: "the total field less the local field: smooth, and largest near air, where it was removed well",
+    },
+    Difference {
+        name: "guided less unguided",
+        map: "chi",
+        less: "chi_tv",
+        holds: "what diffusion adds to the map, in colours of its own: a finding that is here and not in chi_tv was \
+                not seen by the field",
+    },
+];
+
+impl Difference {
+    fn of(&self, maps: &[Map]) -> Option<Map> {
+        let named = |name: &str| maps.iter().find(|map| map.name == name);
+        let (map, less) = (named(self.map)?, named(self.less)?);
+        let mut image = Image::zeros(less.image.grid, 1);
+        for &voxel in &less.mask.voxels {
+            let voxel = voxel as usize;
+            image.data[voxel] = map.image.data.get(voxel)? - less.image.data[voxel];
+        }
+        let drawn = Map::new(self.name, &less.unit, self.holds, MapKind::Scalar, image)?;
+        Some(Map { window: less.window, ..drawn })
     }
-    let holds = "the total field less the local field: smooth, and largest near air, where it was removed well";
-    let map = Map::new("background_field", &local.unit, holds, MapKind::Scalar, image)?;
-    Some(Map { window: local.window, ..map })
 }
 
 /// The field that a map of susceptibility is made of, where its file is still the same.
