@@ -109,12 +109,7 @@ impl MapAlong {
     }
 
     /// Hands on each value with the length, mm, that it stands for.
-    fn each_value(
-        &self,
-        points: &[[f32; 3]],
-        look_up: LookUp,
-        mut take: impl FnMut(f64, f64),
-    ) {
+    fn each_value(&self, points: &[[f32; 3]], look_up: LookUp, mut take: impl FnMut(f64, f64)) {
         let is_crossed = look_up == LookUp::Voxels && points.len() > 1;
         if is_crossed {
             for pair in points.windows(2) {
@@ -227,7 +222,10 @@ mod tests {
             // Points are single precision, 1e-6 mm; the map has some 100 per mm.
             assert!((value - expected).abs() < 1e-3, "{vox:?}: {value}");
         }
-        assert!((map.at_point(&ras(&map, [-0.4, 2.0, 3.0]), LookUp::Linear).unwrap() - 321.0).abs() < 1e-3);
+        assert!(
+            (map.at_point(&ras(&map, [-0.4, 2.0, 3.0]), LookUp::Linear).unwrap() - 321.0).abs()
+                < 1e-3
+        );
         assert_eq!(map.at_point(&ras(&map, [-0.6, 2.0, 3.0]), LookUp::Linear), None);
         assert_eq!(map.at_point(&ras(&map, [0.0, 5.6, 3.0]), LookUp::Nearest), None);
         assert_eq!(map.at([f64::NAN; 3]), None);

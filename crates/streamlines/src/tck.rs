@@ -88,7 +88,8 @@ fn finite_points(points: &[[f32; 3]]) -> usize {
     let is_none = |x: &f32| x.to_bits() & NONE == NONE;
     let has_none =
         |some: &&[[f32; 3]]| some.as_flattened().iter().fold(false, |any, x| any | is_none(x));
-    let before = points.chunks_exact(TOGETHER).take_while(|some| !has_none(some)).count() * TOGETHER;
+    let before =
+        points.chunks_exact(TOGETHER).take_while(|some| !has_none(some)).count() * TOGETHER;
     let rest = &points[before..];
     before + rest.iter().position(|point| point.iter().any(is_none)).unwrap_or(rest.len())
 }

@@ -251,6 +251,23 @@ fn edges_are_those_of_tck2connectome() {
             "mean_m",
             "-scale_file mean.txt -stat_edge mean -tck_weights_in w.txt",
         ),
+        (
+            "--map m=map.nii --weights w.txt --of-edge sum",
+            "sum_m",
+            "-symmetric -scale_file mean.txt -stat_edge sum -tck_weights_in w.txt",
+        ),
+        (
+            "--map m=map.nii --weights w.txt --of-edge min",
+            "min_m",
+            "-symmetric -scale_file mean.txt -stat_edge min -tck_weights_in w.txt",
+        ),
+        (
+            "--weights w.txt --of-edge max",
+            "lengths",
+            "-symmetric -scale_length -stat_edge max -tck_weights_in w.txt",
+        ),
+        ("--exact-label", "weights", "-symmetric -assignment_end_voxels"),
+        ("--reverse-search 3", "weights", "-symmetric -assignment_reverse_search 3"),
     ]
     .into_iter()
     .enumerate()

@@ -261,7 +261,8 @@ mod tests {
         let mut lines = Streamlines::default();
         lines.push(&[[0.0; 3], [3.0, 0.0, 0.0]]);
         lines.push(&[[3.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
-        let mut matrix = Connectome::along(&nodes, vec![MapAlong::new(map).unwrap()], EdgeStatistic::Mean);
+        let mut matrix =
+            Connectome::along(&nodes, vec![MapAlong::new(map).unwrap()], EdgeStatistic::Mean);
         matrix.add(&nodes, &lines, Some(&[1.0, 2.0]), &Workers::new(2).unwrap());
         assert_eq!(matrix.means_along(), [[0.0, 4.0, 4.0, 0.0]]);
     }

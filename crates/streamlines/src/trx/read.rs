@@ -223,12 +223,7 @@ impl ReadStreamlines for Reader {
         self.block.clear();
         let size = self.header.position_type.bits() as u64 / 8;
         read_onto(&mut self.positions.bytes, points * 3 * size, &mut self.block).map_err(&error)?;
-        decode_points(
-            self.header.position_type,
-            ByteOrder::Little,
-            &self.block,
-            into.positions,
-        );
+        decode_points(self.header.position_type, ByteOrder::Little, &self.block, into.positions);
         for (column, part) in into.per_point.iter_mut().zip(&mut self.per_point) {
             let bytes = points * column.kind.row_bytes() as u64;
             read_onto(&mut part.bytes, bytes, column.bytes_mut()).map_err(&error)?;
