@@ -29,9 +29,9 @@ Outputs:
   Tractograms larger than memory pass through.
 
 The mean is by length: the value at a point stands for half of the pieces on both its sides. The
-median is of the points, whatever lies between them; with --look-up voxels the value that half of
-the length lies below. All are those of MRtrix3's tcksample -stat_tck; --look-up nearest is
--nointerp, voxels -precise.
+median is of the points, whatever lies between them; with --look-up voxels half of the length lies
+on each side of it (that of tcksample -precise is another). All others are those of MRtrix3's
+tcksample -stat_tck; --look-up nearest is -nointerp, voxels -precise.
 
 Units:
   Those of the maps.
