@@ -625,7 +625,7 @@ METHODS = {
             "tractogram": TRACTOGRAM,
             "labels": Given("Any", None, "Whole numbers [x, y, z], 0 for no region; an image, or its path"),
             "weights": Given("npt.ArrayLike | str | None", "None", "A weight for each streamline, or the name of such data of the tractogram"),
-            "map": Given("Mapping[str, Any] | None", "None", "Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images, or their paths; arrays are of the voxels of the labels"),
+            "map": Given("Mapping[str, Any] | None", "None", "Maps [x, y, z] by name, of which each edge gets the mean (or `of_edge`) along its streamlines; images, or their paths; arrays are of the voxels of the labels"),
             "affine": AFFINE,
         },
         "`weights`, `numbers` and `lengths` (mm) [n, n], `means` of the maps by name, and `labels` [n].",
@@ -637,7 +637,7 @@ METHODS = {
             "lines = Tractogram([[0, 0, 0], [9, 0, 0]], [0, 2])",
             "connectome(lines, labels, radius=2, threads=1).weights.tolist()",
         ],
-        ("lut", "npy"),
+        ("lut", "npy", "assignments"),
         has_device=False,
     ),
 }
@@ -787,6 +787,8 @@ PROGRAMS = {
     "tract clean": ("tract_clean", "output"),
     "tract profile": ("tract_profile", "output"),
     "tract map": ("tract_map", "output"),
+    "tract cluster": ("tract_cluster", "output"),
+    "tract sample": ("tract_sample", "output"),
     "phantom head": ("phantom_head", "output"),
     "phantom crossing": ("phantom_crossing", "output"),
     "phantom gre": ("phantom_gre", "output"),
@@ -904,6 +906,22 @@ PROGRAM_EXAMPLES = {
     ),
     "tract clean": ([*OF_A_PHANTOM, 'lines = out / "in/truth/tracts.trx"', 'tract_clean(lines, out / "clean.trx").path.name'], "'clean.trx'"),
     "tract map": ([*OF_A_PHANTOM, 'tract_map([out / "in/truth/tracts.trx"], out / "density.nii.gz").path.name'], "'density.nii.gz'"),
+    "tract cluster": (
+        [
+            *OF_A_PHANTOM,
+            'done = tract_cluster(out / "in/truth/tracts.trx", out / "clusters")',
+            '(done.path / "clusters.tsv").exists()',
+        ],
+        "True",
+    ),
+    "tract sample": (
+        [
+            *OF_A_PHANTOM,
+            'lines = out / "in/truth/tracts.trx"',
+            'tract_sample(lines, out / "S0.txt", map=[out / "in/truth/S0.nii.gz"]).path.name',
+        ],
+        "'S0.txt'",
+    ),
     "tract profile": (
         [
             *OF_A_PHANTOM,

@@ -260,6 +260,7 @@ def track(
     seed_boundary: bool | None = None,
     samples: int | None = None,
     select: int | None = None,
+    most_starts: int | None = None,
     seeds_by: Literal["equal", "density"] | None = None,
     algorithm: Literal["transport", "probabilistic", "deterministic"] | None = None,
     step: float | None = None,
@@ -276,6 +277,7 @@ def track(
     first_fibre: Literal["largest", "uniform", "proportional"] | None = None,
     jitter: float | None = None,
     rng_seed: int | None = None,
+    compress: float | None = None,
     threads: int = 0,
     device: str | None = None,
     progress: Progress = None,
@@ -339,8 +341,10 @@ def track(
         Streamlines from each seed [1 to 1000000000] [default: 50; through densities select]
     select : integer
         Through densities: start at seeds drawn at random until so many streamlines are kept, or
-        a thousand times as many were started [1 to 100000000] [default: 10000 through
-        densities]
+        most_starts were started [1 to 100000000] [default: 10000 through densities]
+    most_starts : integer
+        Through densities: start so many streamlines at most, however few of them are kept [from
+        1 on] [default: 1000 times select]
     seeds_by : {equal, density}
         Through densities: how the seeds to start at are drawn [default: equal]
     algorithm : {transport, probabilistic, deterministic}
@@ -381,6 +385,9 @@ def track(
         anywhere in the voxel]
     rng_seed : integer
         Seed of the random numbers [from 0 on] [default: 1]
+    compress : number
+        Leave out points of streamlines as long as none is farther than this from what is left
+        (pieces of 10 mm at most) [above 0, mm]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -431,7 +438,7 @@ def track(
         target=target,
         network=network,
         act=act,
-        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "seeds_by": seeds_by, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "probe": probe, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed},
+        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "most_starts": most_starts, "seeds_by": seeds_by, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "probe": probe, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed, "compress": compress},
         threads=threads,
         device=device,
         progress=progress,
@@ -1003,6 +1010,10 @@ def connectome(
     affine: npt.ArrayLike | None = None,
     radius: float | None = None,
     exact_label: bool | None = None,
+    reverse_search: float | None = None,
+    forward_search: float | None = None,
+    all_voxels: bool | None = None,
+    of_edge: Literal["mean", "sum", "min", "max"] | None = None,
     per_length: bool | None = None,
     per_volume: bool | None = None,
     hollow: bool | None = None,
@@ -1021,8 +1032,8 @@ def connectome(
     weights : optional
         A weight for each streamline, or the name of such data of the tractogram
     map : optional
-        Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images,
-        or their paths; arrays are of the voxels of the labels
+        Maps [x, y, z] by name, of which each edge gets the mean (or `of_edge`) along its
+        streamlines; images, or their paths; arrays are of the voxels of the labels
     affine : optional
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity
@@ -1030,6 +1041,17 @@ def connectome(
         How far the nearest labelled voxel may be from an end [0 to 100, mm] [default: 4]
     exact_label : flag
         Take the label of the voxel that holds the end, and no other
+    reverse_search : number
+        Take the first label at a point of the streamline, from the end inwards, so far at most
+        and to its middle [0 to 100, mm]
+    forward_search : number
+        Take the first label on the straight way on from the end, so far at most [0 to 100, mm]
+    all_voxels : flag
+        Take all labels that the streamline crosses: each two of them are connected, and each
+        with itself
+    of_edge : {mean, sum, min, max}
+        What edges have of the lengths of their streamlines, and of the means of maps along them
+        [default: mean]
     per_length : flag
         Divide what each streamline counts by its length, mm
     per_volume : flag
@@ -1065,7 +1087,7 @@ def connectome(
         weights=weights,
         map=map,
         affine=affine,
-        options={"radius": radius, "exact_label": exact_label, "per_length": per_length, "per_volume": per_volume, "hollow": hollow, "upper": upper},
+        options={"radius": radius, "exact_label": exact_label, "reverse_search": reverse_search, "forward_search": forward_search, "all_voxels": all_voxels, "of_edge": of_edge, "per_length": per_length, "per_volume": per_volume, "hollow": hollow, "upper": upper},
         threads=threads,
         progress=progress,
     )

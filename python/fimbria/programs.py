@@ -29,9 +29,11 @@ __all__ = [
     "run",
     "tract_bundles",
     "tract_clean",
+    "tract_cluster",
     "tract_edit",
     "tract_map",
     "tract_profile",
+    "tract_sample",
 ]
 
 
@@ -1503,6 +1505,8 @@ def tract_edit(
     weights: str | float | None = None,
     min_weight: float | None = None,
     max_weight: float | None = None,
+    assignments: str | PathLike[str] | None = None,
+    connects: str | float | Sequence[str | float] | None = None,
     inverse: bool | None = None,
     skip: int | None = None,
     number: int | None = None,
@@ -1552,6 +1556,12 @@ def tract_edit(
         Keep what weighs so much at least [from 0 on]
     max_weight : number
         Keep what weighs so much at most [from 0 on]
+    assignments : path
+        Labels of each streamline, a line each, of `connectome assignments` or tck2connectome,
+        for connects
+    connects : text
+        Keep what has this label, or connects these two; once for each, one of them is enough; 0
+        is no label
     inverse : flag
         Keep what would be left out by all of these together, and leave out the rest
     skip : integer
@@ -1626,6 +1636,8 @@ def tract_edit(
         Said("--weights", weights),
         Said("--min-weight", min_weight),
         Said("--max-weight", max_weight),
+        Said("--assignments", assignments),
+        Said("--connects", connects, is_repeated=True),
         Said("--inverse", inverse),
         Said("--skip", skip),
         Said("--number", number),
@@ -1914,7 +1926,7 @@ def tract_map(
     *,
     of: Literal["density", "number", "ends", "directions", "length", "map"] | None = None,
     map: str | PathLike[str] | None = None,
-    along: Literal["mean", "min", "max"] | None = None,
+    along: Literal["mean", "median", "min", "max"] | None = None,
     weights: str | float | None = None,
     template: str | PathLike[str] | None = None,
     voxel: float | None = None,
@@ -1936,7 +1948,7 @@ def tract_map(
         the voxel [default: density]
     map : path
         With of map: an image of one volume, on any grid of the same scanner space
-    along : {mean, min, max}
+    along : {mean, median, min, max}
         With of map: what stands for a streamline; points without a value do not count [default:
         mean]
     weights : text
@@ -1993,6 +2005,158 @@ def tract_map(
         Said("--memory", memory),
     ]
     return made("tract map", output, options, progress)
+
+
+def tract_cluster(
+    tractogram: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    threshold: float | None = None,
+    points: int | None = None,
+    min_size: int | None = None,
+    tracks: Literal["trx", "tck", "trk"] | None = None,
+    reference: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Find streamlines that lie together (QuickBundles), and keep those of large clusters.
+
+    Parameters
+    ----------
+    tractogram : path
+        Tractogram: .tck, .trk, .trx or a TRX folder
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    threshold : number
+        A streamline as far as this from all centroids begins a cluster [above 0, mm] [default:
+        10]
+    points : integer
+        Points of each streamline and centroid, evenly spaced [2 to 1000] [default: 12]
+    min_size : integer
+        Write the streamlines of clusters that have so many at least [from 1 on]
+    tracks : {trx, tck, trk}
+        Format of the tractograms [default: that of the input]
+    reference : path
+        Image whose grid .trk and .trx name [default: the one that the input names]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Garyfallidis E, Brett M, Correia MM, Williams GB, Nimmo-Smith I. Front. Neurosci. 6, 175
+    (2012)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> done = tract_cluster(out / "in/truth/tracts.trx", out / "clusters")
+    >>> (done.path / "clusters.tsv").exists()
+    True
+    """
+    options = [
+        Said("", tractogram),
+        Said("--threshold", threshold),
+        Said("--points", points),
+        Said("--min-size", min_size),
+        Said("--tracks", tracks),
+        Said("--reference", reference),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract cluster", output, options, progress)
+
+
+def tract_sample(
+    tractogram: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    map: str | PathLike[str] | Sequence[str | PathLike[str]],
+    along: Literal["mean", "median", "min", "max", "ends", "points"] | None = None,
+    look_up: Literal["linear", "nearest", "voxels"] | None = None,
+    reference: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Sample maps along each streamline: mean, median, least, largest, at its ends or at each point.
+
+    Parameters
+    ----------
+    tractogram : path
+        Tractogram: .tck, .trk, .trx or a TRX folder
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    map : path
+        Maps to sample, of one volume, on any grid in the same scanner space: FA, MD,
+    along : {mean, median, min, max, ends, points}
+        What stands for a streamline; points without a value do not count [default: mean]
+    look_up : {linear, nearest, voxels}
+        Where maps are looked up [default: linear]
+    reference : path
+        Image whose grid .trk and .trx name [default: the one that the input names]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> lines = out / "in/truth/tracts.trx"
+    >>> tract_sample(lines, out / "S0.txt", map=[out / "in/truth/S0.nii.gz"]).path.name
+    'S0.txt'
+    """
+    options = [
+        Said("", tractogram),
+        Said("--map", map),
+        Said("--along", along),
+        Said("--look-up", look_up),
+        Said("--reference", reference),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract sample", output, options, progress)
 
 
 def phantom_head(

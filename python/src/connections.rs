@@ -10,7 +10,7 @@ use fimbria_pipeline::stages::life::{
     Evaluation, HinderedOptions, Life, LifeFiles, LifeParameters,
 };
 use fimbria_pipeline::stages::sift2::{Sift2Parameters, WeighByDensities};
-use fimbria_pipeline::{MapStyle, Products, Stage as _, StageError};
+use fimbria_pipeline::{Choice as _, MapStyle, Products, Stage as _, StageError};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,7 +38,7 @@ pub(crate) fn connectome<'py>(
     for file in ["tractogram", "labels"] {
         values.insert(file.to_owned(), file.into());
     }
-    let ((matrices, labels), said) = run(py, &machine, move |log| {
+    let ((matrices, labels, of_edge), said) = run(py, &machine, move |log| {
         let stage: CountConnections = from_values(&values)?;
         let mut products = Products::default();
         products.put(given);
@@ -47,13 +47,14 @@ pub(crate) fn connectome<'py>(
         products.put(GivenMaps(maps.collect::<Result<_, StageError>>()?));
         stage.compute(&mut products, log)?;
         let counted = products.take::<Connections>()?;
-        Ok((stage.edges.matrices(&counted), counted.labels))
+        let of_edge = format!("{}_", stage.edges.of_edge.0.name());
+        Ok((stage.edges.matrices(&counted), counted.labels, of_edge))
     })?;
     let n = labels.len();
     let (result, means) = (PyDict::new(py), PyDict::new(py));
     for (name, values) in matrices {
         let matrix = PyArray1::from_vec(py, values).reshape([n, n])?;
-        match (name.strip_prefix("mean_"), name.as_str()) {
+        match (name.strip_prefix(&of_edge), name.as_str()) {
             (Some(map), _) => means.set_item(map, matrix)?,
             // How much was done has that name.
             (None, "counts") => result.set_item("numbers", matrix)?,

@@ -4,13 +4,28 @@ use crate::Streamlines;
 
 /// Length of the polyline through `points`, in their unit; 0 for fewer than two.
 pub fn arc_length_mm(points: &[[f32; 3]]) -> f64 {
+    /// Roots that are taken together.
+    const TOGETHER: usize = 16;
     // From 0.0: the sum of no numbers at all is -0.0.
-    points.windows(2).fold(0.0, |sum, pair| sum + distance_mm(&pair[0], &pair[1]))
+    let (mut sum, mut roots) = (0.0, [0.0; TOGETHER]);
+    for first in (0..points.len().saturating_sub(1)).step_by(TOGETHER) {
+        let some = &points[first..points.len().min(first + TOGETHER + 1)];
+        let pairs = some.iter().zip(&some[1..]);
+        roots.iter_mut().zip(pairs).for_each(|(root, (from, to))| *root = square(from, to));
+        roots.iter_mut().for_each(|root| *root = root.sqrt());
+        sum = roots[..some.len() - 1].iter().fold(sum, |sum, root| sum + root);
+    }
+    sum
+}
+
+/// The square of how far two points are apart.
+fn square(from: &[f32; 3], to: &[f32; 3]) -> f64 {
+    (0..3).map(|a| f64::from(to[a] - from[a]).powi(2)).sum()
 }
 
 /// How far two points are apart, in their unit.
 pub(crate) fn distance_mm(from: &[f32; 3], to: &[f32; 3]) -> f64 {
-    (0..3).map(|a| f64::from(to[a] - from[a]).powi(2)).sum::<f64>().sqrt()
+    square(from, to).sqrt()
 }
 
 /// Lengths of many streamlines, in mm. Four bytes per streamline are held, for the median.

@@ -35,7 +35,7 @@ mod tractogram;
 mod trk;
 mod trx;
 
-pub use along::MapAlong;
+pub use along::{LookUp, MapAlong, MapAlongError, Statistic};
 pub use column::{Column, ColumnKind};
 pub use error::TractogramError;
 pub use format::{Format, tractogram_files};

@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use fimbria_image::{ByteOrder, Datatype};
+use half::f16;
+
 /// Reads exactly `bytes` more bytes onto the end of `out`, which grows only as they come: a lying
 /// count costs no more memory than the file has bytes.
 pub(crate) fn read_onto(input: &mut impl Read, bytes: u64, out: &mut Vec<u8>) -> io::Result<()> {
@@ -13,6 +16,38 @@ pub(crate) fn read_onto(input: &mut impl Read, bytes: u64, out: &mut Vec<u8>) ->
         Ok(())
     } else {
         Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// Appends the whole points of three numbers of a floating-point type.
+pub(crate) fn decode_points(
+    datatype: Datatype,
+    order: ByteOrder,
+    bytes: &[u8],
+    points: &mut Vec<[f32; 3]>,
+) {
+    fn all<const N: usize>(
+        bytes: &[u8],
+        points: &mut Vec<[f32; 3]>,
+        number: impl Fn([u8; N]) -> f32,
+    ) {
+        let (numbers, _) = bytes.as_chunks::<N>();
+        let (triplets, _) = numbers.as_chunks::<3>();
+        points.extend(triplets.iter().map(|triplet| triplet.map(&number)));
+    }
+    match (datatype, order) {
+        (Datatype::Float16, ByteOrder::Little) => {
+            all(bytes, points, |b| f16::from_le_bytes(b).to_f32());
+        }
+        (Datatype::Float16, ByteOrder::Big) => {
+            all(bytes, points, |b| f16::from_be_bytes(b).to_f32());
+        }
+        (Datatype::Float64, ByteOrder::Little) => {
+            all(bytes, points, |b| f64::from_le_bytes(b) as f32);
+        }
+        (Datatype::Float64, ByteOrder::Big) => all(bytes, points, |b| f64::from_be_bytes(b) as f32),
+        (_, ByteOrder::Little) => all(bytes, points, f32::from_le_bytes),
+        (_, ByteOrder::Big) => all(bytes, points, f32::from_be_bytes),
     }
 }
 

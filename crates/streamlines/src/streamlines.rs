@@ -197,6 +197,11 @@ impl Streamlines {
         self.positions.push(point);
     }
 
+    /// Points of the streamline being read.
+    pub(crate) fn extend_points(&mut self, points: &[[f32; 3]]) {
+        self.positions.extend_from_slice(points);
+    }
+
     /// The streamline being read is complete.
     pub(crate) fn end_streamline(&mut self) {
         self.offsets.push(self.positions.len() as u64);

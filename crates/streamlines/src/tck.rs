@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use fimbria_image::{ByteOrder, Datatype, open_regular};
 
 use crate::format::{Description, Format, Mark, lost_columns, lost_groups};
+use crate::scratch::decode_points;
 use crate::{Counts, Header, ReadStreamlines, Streamlines, TractogramError, WriteStreamlines};
 
 /// What there is to say of the format.
@@ -38,7 +39,8 @@ pub(crate) const FORMAT: Format = Format(&Description {
 const MAGIC: &str = "mrtrix tracks";
 /// No header is longer; what is gets refused rather than held.
 const LONGEST_HEADER: u64 = 1 << 20;
-const BLOCK_TRIPLETS: usize = 1 << 15;
+/// Points that are decoded at a time: they stay in the cache of a core.
+const BLOCK_POINTS: usize = 1 << 13;
 
 /// A TCK file being read.
 pub(crate) struct Reader {
@@ -46,9 +48,11 @@ pub(crate) struct Reader {
     header: Header,
     file: File,
     triplet: Triplet,
-    block: Vec<u8>,
-    /// The part of `block` that is not yet parsed.
-    pending: std::ops::Range<usize>,
+    /// As they were read; once they are decoded what is left of a point that the next bytes complete.
+    bytes: Vec<u8>,
+    points: Vec<[f32; 3]>,
+    /// Points that were handed on.
+    taken: usize,
     /// Streamlines read.
     done: u64,
     at_end: bool,
@@ -68,20 +72,26 @@ impl Triplet {
         if self.wide { 24 } else { 12 }
     }
 
-    #[inline]
-    fn decode(self, bytes: &[u8]) -> [f32; 3] {
-        std::array::from_fn(|axis| match (self.wide, self.order) {
-            (false, ByteOrder::Little) => f32::from_le_bytes(part(bytes, axis)),
-            (false, ByteOrder::Big) => f32::from_be_bytes(part(bytes, axis)),
-            (true, ByteOrder::Little) => f64::from_le_bytes(part(bytes, axis)) as f32,
-            (true, ByteOrder::Big) => f64::from_be_bytes(part(bytes, axis)) as f32,
-        })
+    /// Appends the whole points that there are.
+    fn decode(self, bytes: &[u8], points: &mut Vec<[f32; 3]>) {
+        let datatype = if self.wide { Datatype::Float64 } else { Datatype::Float32 };
+        decode_points(datatype, self.order, bytes, points);
     }
 }
 
-#[inline]
-fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    bytes[at * N..(at + 1) * N].try_into().expect("a slice of N bytes")
+/// How many points there are before one that is none.
+fn finite_points(points: &[[f32; 3]]) -> usize {
+    /// So many are looked at together, without a branch.
+    const TOGETHER: usize = 16;
+    /// The exponent of what is no number, and of infinity.
+    const NONE: u32 = 0x7f80_0000;
+    let is_none = |x: &f32| x.to_bits() & NONE == NONE;
+    let has_none =
+        |some: &&[[f32; 3]]| some.as_flattened().iter().fold(false, |any, x| any | is_none(x));
+    let before =
+        points.chunks_exact(TOGETHER).take_while(|some| !has_none(some)).count() * TOGETHER;
+    let rest = &points[before..];
+    before + rest.iter().position(|point| point.iter().any(is_none)).unwrap_or(rest.len())
 }
 
 impl Reader {
@@ -109,8 +119,9 @@ impl Reader {
             header: parsed.header,
             file,
             triplet: parsed.triplet,
-            block: vec![0; BLOCK_TRIPLETS * parsed.triplet.bytes()],
-            pending: 0..0,
+            bytes: Vec::new(),
+            points: Vec::new(),
+            taken: 0,
             done: 0,
             at_end: false,
             has_end,
@@ -132,30 +143,20 @@ impl Reader {
         }
     }
 
-    /// The next triplet, or `None` where the file ends.
-    #[inline]
-    fn next(&mut self) -> Result<Option<[f32; 3]>, TractogramError> {
-        let size = self.triplet.bytes();
-        if self.pending.len() < size && !self.refill()? {
-            return Ok(None);
-        }
-        let point = self.triplet.decode(&self.block[self.pending.start..][..size]);
-        self.pending.start += size;
-        Ok(Some(point))
-    }
-
-    /// Reads until a whole triplet is there; false at the end of the file.
+    /// Decodes the next points where all were taken; false at the end of the file.
     fn refill(&mut self) -> Result<bool, TractogramError> {
-        self.block.copy_within(self.pending.clone(), 0);
-        self.pending = 0..self.pending.len();
-        while self.pending.len() < self.triplet.bytes() {
-            let read = self.file.read(&mut self.block[self.pending.end..]);
-            match read.map_err(TractogramError::io("read", &self.path))? {
-                0 => return Ok(false),
-                n => self.pending.end += n,
-            }
+        if self.taken < self.points.len() {
+            return Ok(true);
         }
-        Ok(true)
+        let size = self.triplet.bytes();
+        let room = (BLOCK_POINTS * size - self.bytes.len()) as u64;
+        let read = (&mut self.file).take(room).read_to_end(&mut self.bytes);
+        read.map_err(TractogramError::io("read", &self.path))?;
+        self.points.clear();
+        self.taken = 0;
+        self.triplet.decode(&self.bytes, &mut self.points);
+        self.bytes.drain(..self.points.len() * size);
+        Ok(!self.points.is_empty())
     }
 }
 
@@ -172,32 +173,32 @@ impl ReadStreamlines for Reader {
         chunk.reset_for(&self.header);
         let mut open = false;
         while !self.at_end && (open || chunk.is_empty() || chunk.n_points() < at_least) {
-            match self.next()? {
-                Some(point) if point[0].is_nan() => {
-                    chunk.end_streamline();
-                    self.done += 1;
-                    open = false;
-                }
-                Some(point) if point[0].is_infinite() && !open => {
-                    (self.at_end, self.has_end) = (true, true);
-                }
-                Some(point) if point.iter().all(|x| x.is_finite()) => {
-                    chunk.push_point(point);
-                    open = true;
-                }
-                Some(point) => {
-                    let reason = format!("{point:?} is no point");
-                    return Err(TractogramError::damaged(&self.path, self.done, reason));
-                }
-                // Programs that are stopped leave files without the last triplet.
-                None if !open && self.pending.is_empty() => {
-                    self.end_of_file()?;
-                    (self.at_end, self.has_end) = (true, false);
-                }
-                None => {
+            if !self.refill()? {
+                if open || !self.bytes.is_empty() {
                     let reason = "the file ends before the streamline does";
                     return Err(TractogramError::damaged(&self.path, self.done, reason));
                 }
+                // Programs that are stopped leave files without the last triplet.
+                self.end_of_file()?;
+                (self.at_end, self.has_end) = (true, false);
+                break;
+            }
+            let rest = &self.points[self.taken..];
+            let run = finite_points(rest);
+            chunk.extend_points(&rest[..run]);
+            open |= run > 0;
+            self.taken += run;
+            let Some(point) = rest.get(run).copied() else { continue };
+            self.taken += 1;
+            if point[0].is_nan() {
+                chunk.end_streamline();
+                self.done += 1;
+                open = false;
+            } else if point[0].is_infinite() && !open {
+                (self.at_end, self.has_end) = (true, true);
+            } else {
+                let reason = format!("{point:?} is no point");
+                return Err(TractogramError::damaged(&self.path, self.done, reason));
             }
         }
         Ok(!chunk.is_empty())
@@ -234,9 +235,10 @@ fn ends(file: &mut File, parsed: &Parsed, length: u64) -> std::io::Result<bool> 
         return Ok(false);
     }
     file.seek(SeekFrom::Start(parsed.offset + (whole - 1) * size as u64))?;
-    let mut last = [0; 24];
+    let (mut last, mut point) = ([0; 24], Vec::new());
     file.read_exact(&mut last[..size])?;
-    Ok(parsed.triplet.decode(&last[..size])[0].is_infinite())
+    parsed.triplet.decode(&last[..size], &mut point);
+    Ok(point.iter().any(|point| point[0].is_infinite()))
 }
 
 struct Parsed {
@@ -313,6 +315,8 @@ pub(crate) struct Writer {
     path: PathBuf,
     file: BufWriter<File>,
     wide: bool,
+    /// Those of a streamline.
+    bytes: Vec<u8>,
     counts: Counts,
     /// Where the digits of the count are.
     count_at: u64,
@@ -342,18 +346,19 @@ impl Writer {
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&bytes).map_err(TractogramError::io("write", path))?;
         let counts = Counts::default();
-        Ok(Self { path: path.to_owned(), file, wide, counts, count_at: count_at as u64 })
+        let (path, bytes, count_at) = (path.to_owned(), Vec::new(), count_at as u64);
+        Ok(Self { path, file, wide, bytes, counts, count_at })
     }
 
-    fn triplet(&mut self, point: [f32; 3]) -> std::io::Result<()> {
-        for x in point {
-            if self.wide {
-                self.file.write_all(&f64::from(x).to_le_bytes())?;
-            } else {
-                self.file.write_all(&x.to_le_bytes())?;
-            }
+    /// Writes points as they are.
+    fn triplets(&mut self, points: &[[f32; 3]]) -> std::io::Result<()> {
+        self.bytes.clear();
+        let numbers = points.as_flattened().iter();
+        match self.wide {
+            true => self.bytes.extend(numbers.flat_map(|x| f64::from(*x).to_le_bytes())),
+            false => self.bytes.extend(numbers.flat_map(|x| x.to_le_bytes())),
         }
-        Ok(())
+        self.file.write_all(&self.bytes)
     }
 }
 
@@ -361,15 +366,13 @@ impl WriteStreamlines for Writer {
     fn write(&mut self, chunk: &Streamlines) -> Result<(), TractogramError> {
         let error = TractogramError::io("write", &self.path);
         for points in chunk.iter() {
-            for point in points {
-                // It would end the streamline, or the file.
-                if !point.iter().all(|x| x.is_finite()) {
-                    let reason = format!("a point at {point:?} has no place in a TCK");
-                    return Err(TractogramError::unwritable(&self.path, reason));
-                }
-                self.triplet(*point).map_err(&error)?;
+            // It would end the streamline, or the file.
+            if let Some(point) = points.get(finite_points(points)) {
+                let reason = format!("a point at {point:?} has no place in a TCK");
+                return Err(TractogramError::unwritable(&self.path, reason));
             }
-            self.triplet([f32::NAN; 3]).map_err(&error)?;
+            self.triplets(points).map_err(&error)?;
+            self.triplets(&[[f32::NAN; 3]]).map_err(&error)?;
         }
         self.counts.add(chunk);
         Ok(())
@@ -377,7 +380,7 @@ impl WriteStreamlines for Writer {
 
     fn finish(mut self: Box<Self>) -> Result<Counts, TractogramError> {
         let error = TractogramError::io("write", &self.path);
-        self.triplet([f32::INFINITY; 3]).map_err(&error)?;
+        self.triplets(&[[f32::INFINITY; 3]]).map_err(&error)?;
         self.file.seek(SeekFrom::Start(self.count_at)).map_err(&error)?;
         let count = format!("{:0COUNT_DIGITS$}", self.counts.streamlines);
         self.file.write_all(count.as_bytes()).map_err(&error)?;

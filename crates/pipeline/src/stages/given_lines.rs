@@ -22,17 +22,17 @@ pub(crate) fn open_lines(
     }
 }
 
-/// Hands all streamlines to `each`, chunk by chunk with the number of the first, and warns of what the reader
-/// doubts. `doing` is what the bar says.
+/// Hands all streamlines to `each`, chunk by chunk with the number of the first, and says how many there were.
+/// `doing` is what the bar says.
 ///
 /// # Errors
 /// Where they cannot be read, the caller asks to stop, or `each` fails.
-pub(crate) fn for_each_chunk(
+pub(crate) fn pass(
     reader: &mut dyn ReadStreamlines,
     doing: &str,
     log: &Logbook<'_>,
     mut each: impl FnMut(usize, &Streamlines) -> Result<(), StageError>,
-) -> Result<(), StageError> {
+) -> Result<usize, StageError> {
     log.start(doing, reader.header().n_streamlines.unwrap_or(0));
     let (mut chunk, mut first) = (Streamlines::default(), 0);
     while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
@@ -41,8 +41,22 @@ pub(crate) fn for_each_chunk(
         first += chunk.len();
         log.advance(chunk.len() as u64);
     }
+    Ok(first)
+}
+
+/// The same, and warns of what the reader doubts.
+///
+/// # Errors
+/// As [`pass`].
+pub(crate) fn for_each_chunk(
+    reader: &mut dyn ReadStreamlines,
+    doing: &str,
+    log: &Logbook<'_>,
+    each: impl FnMut(usize, &Streamlines) -> Result<(), StageError>,
+) -> Result<usize, StageError> {
+    let read = pass(reader, doing, log, each)?;
     for doubt in reader.doubts() {
         log.warn(Page::Connectomes, &doubt);
     }
-    Ok(())
+    Ok(read)
 }

@@ -4,14 +4,14 @@
 //! ([`Course`]). At each node the bundle has a mean and a covariance ([`Core`]); the distance of a streamline
 //! from the core at node k is Mahalanobis', d = √((x - m)ᵀ C⁻¹ (x - m)), with C over n. Streamlines near the core
 //! count for more in a [`Profile`], and those far from it are outliers (automated fibre quantification: Yeatman et al.
-//! 2012, PLoS ONE 7, e49790).
+//! 2012, PLoS ONE 7, e49790). [`QuickBundles`] are streamlines that lie together, whatever their names.
 
 mod core;
 mod course;
 mod profile;
-mod sampler;
+mod quick;
 
 pub use self::core::{Core, CoreSums, OneSpread};
 pub use course::{Course, CourseSums, Nodes, nodes};
 pub use profile::{NEAREST, Profile, ProfilePoint};
-pub use sampler::{Sampler, SamplerError};
+pub use quick::{Cluster, QuickBundles};

@@ -1,6 +1,6 @@
 //! Connectome matrices: which nodes of a label image streamlines connect.
 //!
-//! A [`Nodes`] finds the node of an end point, a [`Connectome`] counts pairs of them, [`RegionNames`] say
+//! A [`Nodes`] finds the nodes of a streamline, a [`Connectome`] counts pairs of them, [`RegionNames`] say
 //! what they are called.
 
 mod matrix;
@@ -8,7 +8,7 @@ mod names;
 mod nodes;
 mod npy;
 
-pub use matrix::{Connectome, EdgeScale};
+pub use matrix::{Connectome, EdgeScale, EdgeStatistic};
 pub use names::{NamesError, RegionNames};
-pub use nodes::{Assignment, LabelError, Nodes};
+pub use nodes::{Assignment, LabelError, Nodes, NodesOf};
 pub use npy::npy;

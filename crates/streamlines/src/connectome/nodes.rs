@@ -1,8 +1,10 @@
-//! From the end of a streamline to a node.
+//! From a streamline to its nodes.
 
-use fimbria_image::{Affine, Image};
+use fimbria_image::{Affine, Image, voxels_on_line};
 
-/// How an end point finds its node.
+use crate::distance_mm;
+
+/// How a streamline finds its nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Assignment {
     /// The label of the voxel that holds the end point.
@@ -13,6 +15,46 @@ pub enum Assignment {
         /// The farthest a voxel's centre may be.
         radius_mm: f64,
     },
+    /// The first label at a point of the streamline, from the end inwards, up to this distance along it and
+    /// no farther than its middle.
+    ReverseSearch {
+        /// The farthest.
+        most_mm: f64,
+    },
+    /// The first label on the straight way on from the end, up to this distance.
+    ForwardSearch {
+        /// The farthest.
+        most_mm: f64,
+    },
+    /// All labels in voxels that the streamline crosses: each pair of them is connected.
+    AllVoxels,
+}
+
+/// The nodes of a streamline, by their indices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodesOf {
+    /// Of its first and its last point.
+    Ends([Option<u32>; 2]),
+    /// Of all that it crosses, ascending.
+    All(Vec<u32>),
+}
+
+impl NodesOf {
+    /// Hands on each pair of nodes that the streamline connects, the smaller first: of its ends one, of all that it
+    /// crosses every pair, and each with itself. Says whether there was one.
+    pub fn pairs(&self, mut take: impl FnMut(usize, usize)) -> bool {
+        match self {
+            Self::Ends([Some(a), Some(b)]) => take(*a.min(b) as usize, *a.max(b) as usize),
+            Self::Ends(_) => return false,
+            Self::All(nodes) => {
+                for (i, a) in nodes.iter().enumerate() {
+                    nodes[i..].iter().for_each(|b| take(*a as usize, *b as usize));
+                }
+                return !nodes.is_empty();
+            }
+        }
+        true
+    }
 }
 
 impl Default for Assignment {
@@ -39,9 +81,9 @@ pub enum LabelError {
     #[error("the affine of the label image cannot be inverted")]
     Singular,
     /// The search would look at too many voxels.
-    #[error("a search radius of {radius_mm} mm is not between 0 and 100")]
+    #[error("a search over {radius_mm} mm is not between 0 and 100")]
     Radius {
-        /// The radius asked for.
+        /// The distance asked for.
         radius_mm: f64,
     },
     /// The search would look at too many voxels, as the voxels are no voxels of a head in mm.
@@ -69,12 +111,22 @@ pub struct Nodes {
     /// Per voxel the index of its node plus 1; 0 where there is none.
     node_plus_1: Vec<u32>,
     labels: Vec<u32>,
-    /// Voxels around one to look at, with the least distance a point in the middle one can have
-    /// from their centre, ascending.
-    neighbours: Vec<([i32; 3], f64)>,
+    assignment: Assignment,
+    /// Voxels around one to look at, ascending by their least distance.
+    neighbours: Vec<Neighbour>,
     /// The farthest of them along each axis.
     reach: [i32; 3],
     radius_mm: f64,
+}
+
+/// A voxel beside the one that holds a point.
+#[derive(Clone, Copy, Debug)]
+struct Neighbour {
+    step: [i32; 3],
+    /// So much farther on in the image.
+    offset: isize,
+    /// The least distance of its centre from a point in the middle one.
+    least_mm: f64,
 }
 
 impl Nodes {
@@ -99,15 +151,21 @@ impl Nodes {
         let node_plus_1 = values.iter().map(node).collect();
         let ras_from_vox = image.grid.ras_from_vox;
         let vox_from_ras = ras_from_vox.inverse().ok_or(LabelError::Singular)?;
-        let (neighbours, radius_mm) = match assignment {
-            Assignment::ExactLabel => (vec![([0; 3], 0.0)], f64::INFINITY),
-            Assignment::RadialSearch { radius_mm } if (0.0..=100.0).contains(&radius_mm) => {
-                (neighbours(&ras_from_vox, image.grid.dims, radius_mm)?, radius_mm)
-            }
-            Assignment::RadialSearch { radius_mm } => return Err(LabelError::Radius { radius_mm }),
-        };
         let dims = image.grid.dims;
-        let far = |a: usize| neighbours.iter().map(|(step, _)| step[a].abs()).max().unwrap_or(0);
+        let check = |mm: f64| match (0.0..=100.0).contains(&mm) {
+            true => Ok(mm),
+            false => Err(LabelError::Radius { radius_mm: mm }),
+        };
+        let (neighbours, radius_mm) = match assignment {
+            Assignment::RadialSearch { radius_mm } => {
+                (neighbours(&ras_from_vox, dims, check(radius_mm)?)?, radius_mm)
+            }
+            Assignment::ReverseSearch { most_mm } | Assignment::ForwardSearch { most_mm } => {
+                (Vec::new(), check(most_mm)?)
+            }
+            Assignment::ExactLabel | Assignment::AllVoxels => (Vec::new(), 0.0),
+        };
+        let far = |a: usize| neighbours.iter().map(|one| one.step[a].abs()).max().unwrap_or(0);
         let reach = std::array::from_fn(far);
         Ok(Self {
             dims,
@@ -115,6 +173,7 @@ impl Nodes {
             vox_from_ras,
             node_plus_1,
             labels,
+            assignment,
             neighbours,
             reach,
             radius_mm,
@@ -144,12 +203,84 @@ impl Nodes {
         voxels
     }
 
-    /// The index of the node at a point in scanner RAS+ mm, if there is one. A point that is not
-    /// finite has none.
+    /// The nodes of a streamline, scanner RAS+ mm.
+    pub fn of(&self, points: &[[f32; 3]]) -> NodesOf {
+        let (Some(first), Some(last)) = (points.first(), points.last()) else {
+            return NodesOf::Ends([None; 2]);
+        };
+        let back = || points.iter().rev();
+        let ends = match self.assignment {
+            Assignment::ExactLabel | Assignment::RadialSearch { .. } => {
+                [self.at(*first), self.at(*last)]
+            }
+            Assignment::ReverseSearch { most_mm } => {
+                let most_mm = most_mm.min(crate::arc_length_mm(points) / 2.0);
+                [self.inwards(points.iter(), most_mm), self.inwards(back(), most_mm)]
+            }
+            Assignment::ForwardSearch { most_mm } => {
+                [self.onwards(back(), most_mm), self.onwards(points.iter(), most_mm)]
+            }
+            Assignment::AllVoxels => {
+                let mut nodes = Vec::new();
+                let points_vox = points.iter().map(|p| self.vox_from_ras.apply(p.map(f64::from)));
+                voxels_on_line(self.dims, points_vox, |voxel| {
+                    nodes.extend(self.node_of(voxel.map(|x| x as f64)).map(|node| node as u32));
+                });
+                nodes.sort_unstable();
+                nodes.dedup();
+                return NodesOf::All(nodes);
+            }
+        };
+        NodesOf::Ends(ends.map(|node| node.map(|node| node as u32)))
+    }
+
+    /// The node at the first of these points that has one, up to this distance along them.
+    fn inwards<'a>(
+        &self,
+        points: impl Iterator<Item = &'a [f32; 3]>,
+        most_mm: f64,
+    ) -> Option<usize> {
+        let (mut mm, mut before) = (0.0, None);
+        for point in points {
+            mm += before.map_or(0.0, |before| distance_mm(before, point));
+            before = Some(point);
+            if mm > most_mm {
+                return None;
+            }
+            if let Some(node) = self.at(*point) {
+                return Some(node);
+            }
+        }
+        None
+    }
+
+    /// The first node on the straight way on from the last of these points.
+    fn onwards<'a>(
+        &self,
+        points: impl DoubleEndedIterator<Item = &'a [f32; 3]>,
+        most_mm: f64,
+    ) -> Option<usize> {
+        let mut back = points.rev();
+        let end = *back.next()?;
+        let Some(before) = back.find(|point| distance_mm(point, &end) > 0.0) else {
+            return self.at(end);
+        };
+        let scale = most_mm / distance_mm(before, &end);
+        let end = end.map(f64::from);
+        let to = std::array::from_fn(|a| end[a] + scale * (end[a] - f64::from(before[a])));
+        let way = [end, to].map(|pos_ras| self.vox_from_ras.apply(pos_ras));
+        let mut node = None;
+        voxels_on_line(self.dims, way, |voxel| {
+            node = node.or_else(|| self.node_of(voxel.map(|x| x as f64)));
+        });
+        node
+    }
+
+    /// The index of the node at a point in scanner RAS+ mm, if there is one: that of its voxel, or by
+    /// [`Assignment::RadialSearch`] of the nearest. A point that is not finite has none.
     pub fn at(&self, pos_ras: [f32; 3]) -> Option<usize> {
         let pos_ras = pos_ras.map(f64::from);
-        let pos_vox = self.vox_from_ras.apply(pos_ras);
-        let centre = pos_vox.map(|x| x.round());
+        let centre = self.vox_from_ras.apply(pos_ras).map(f64::round);
         // What is so far outside that no neighbour lies inside is not looked for.
         let near = |a: usize| {
             let reach = f64::from(self.reach[a]);
@@ -162,13 +293,24 @@ impl Nodes {
         if let Some(node) = self.node_of(centre) {
             return Some(node);
         }
+        let centre = centre.map(|x| x as i64);
+        let is_inner = (0..3).all(|a| {
+            let reach = i64::from(self.reach[a]);
+            centre[a] >= reach && centre[a] + reach < self.dims[a] as i64
+        });
+        let [nx, ny, _] = self.dims.map(|n| n as i64);
+        let base = (centre[0] + nx * (centre[1] + ny * centre[2])) as isize;
         let (mut best, mut best_mm) = (None, self.radius_mm);
-        for (step, least_mm) in &self.neighbours {
+        for Neighbour { step, offset, least_mm } in &self.neighbours {
             if *least_mm > best_mm {
                 break;
             }
-            let voxel: [f64; 3] = std::array::from_fn(|a| centre[a] + f64::from(step[a]));
-            let Some(node) = self.node_of(voxel) else { continue };
+            let voxel: [f64; 3] = std::array::from_fn(|a| (centre[a] + i64::from(step[a])) as f64);
+            let node = match is_inner {
+                true => (self.node_plus_1[(base + offset) as usize] as usize).checked_sub(1),
+                false => self.node_of(voxel),
+            };
+            let Some(node) = node else { continue };
             let there = self.ras_from_vox.apply(voxel);
             let mm = (0..3).map(|a| (there[a] - pos_ras[a]).powi(2)).sum::<f64>().sqrt();
             // The first of equals stays.
@@ -193,7 +335,7 @@ fn neighbours(
     ras_from_vox: &Affine,
     dims: [usize; 3],
     radius_mm: f64,
-) -> Result<Vec<([i32; 3], f64)>, LabelError> {
+) -> Result<Vec<Neighbour>, LabelError> {
     // A point in a voxel is at most half a diagonal from its centre.
     let corners = [[1., 1., 1.], [1., 1., -1.], [1., -1., 1.], [-1., 1., 1.]];
     let length = |d: [f64; 3]| {
@@ -221,12 +363,17 @@ fn neighbours(
             for i in -most[0]..=most[0] {
                 let distance = length([f64::from(i), f64::from(j), f64::from(k)]);
                 if distance <= reach {
-                    found.push(([i, j, k], (distance - half_diagonal).max(0.0)));
+                    let [nx, ny, _] = dims.map(|n| n as isize);
+                    found.push(Neighbour {
+                        step: [i, j, k],
+                        offset: i as isize + nx * (j as isize + ny * k as isize),
+                        least_mm: (distance - half_diagonal).max(0.0),
+                    });
                 }
             }
         }
     }
-    found.sort_by(|a, b| a.1.total_cmp(&b.1));
+    found.sort_by(|a, b| a.least_mm.total_cmp(&b.least_mm));
     Ok(found)
 }
 
@@ -322,5 +469,32 @@ mod tests {
         assert_eq!(error, LabelError::NotALabel { value: 2.5, voxel: [1, 0, 0] });
         let empty = Nodes::new(&line_of_labels(&[0.0]), Assignment::default()).unwrap_err();
         assert_eq!(empty, LabelError::Empty);
+    }
+
+    #[test]
+    fn each_rule_finds_the_nodes_that_it_says() {
+        // 2 mm voxels: labels at 0, 6 and 14 mm.
+        let image = line_of_labels(&[5., 0., 0., 6., 0., 0., 0., 7.]);
+        let of = |assignment, line: &[f32]| {
+            let nodes = Nodes::new(&image, assignment).unwrap();
+            let points: Vec<[f32; 3]> = line.iter().map(|x| [*x, 0.0, 0.0]).collect();
+            nodes.of(&points)
+        };
+        let reverse = |most_mm| Assignment::ReverseSearch { most_mm };
+        // From 10 mm back to 6; from the other end it is met before the middle.
+        assert_eq!(of(reverse(5.0), &[3.0, 6.0, 8.0, 10.0]), NodesOf::Ends([Some(1), None]));
+        assert_eq!(of(reverse(2.0), &[3.0, 6.0, 8.0, 10.0]), NodesOf::Ends([None, None]));
+        let forward = |most_mm| Assignment::ForwardSearch { most_mm };
+        assert_eq!(of(forward(4.0), &[4.0, 8.0, 10.0]), NodesOf::Ends([Some(0), Some(2)]));
+        assert_eq!(of(forward(2.0), &[4.0, 8.0, 10.0]), NodesOf::Ends([None, None]));
+        assert_eq!(of(forward(2.0), &[6.0, 6.0]), NodesOf::Ends([Some(1), Some(1)]));
+        // Between its points too.
+        let all = of(Assignment::AllVoxels, &[14.0, 2.0]);
+        assert_eq!(all, NodesOf::All(vec![1, 2]));
+        let mut pairs = Vec::new();
+        assert!(all.pairs(|a, b| pairs.push((a, b))));
+        assert_eq!(pairs, [(1, 1), (1, 2), (2, 2)]);
+        assert!(!of(Assignment::AllVoxels, &[2.0, 4.0]).pairs(|_, _| ()));
+        assert_eq!(of(Assignment::AllVoxels, &[]), NodesOf::Ends([None; 2]));
     }
 }

@@ -1,6 +1,6 @@
 //! Points of a streamline by where they lie along it.
 
-use crate::arc_length_mm;
+use crate::{arc_length_mm, distance_mm};
 
 /// The longest piece that [`compressed`] makes of shorter ones, mm.
 pub const LONGEST_PIECE_MM: f64 = 10.0;
@@ -32,7 +32,7 @@ pub fn evenly(points: &[[f32; 3]], n: usize) -> Vec<Place> {
     if total == 0.0 || n < 2 {
         return vec![(0, 0.0); n];
     }
-    let step = |i: usize| arc_length_mm(&points[i..i + 2]);
+    let step = |i: usize| distance_mm(&points[i], &points[i + 1]);
     let mut places = Vec::with_capacity(n);
     let (mut at, mut before, mut length) = (0, 0.0, step(0));
     for k in 0..n - 1 {

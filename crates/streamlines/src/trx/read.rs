@@ -3,13 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fimbria_image::Datatype;
-use half::f16;
+use fimbria_image::{ByteOrder, Datatype};
 
 use super::header::TrxHeader;
 use super::name;
 use super::parts::{Part, Parts, of_folder, of_zip};
-use crate::scratch::read_onto;
+use crate::scratch::{decode_points, read_onto};
 use crate::{
     Column, ColumnKind, Counts, Group, Header, ReadStreamlines, Streamlines, TractogramError,
 };
@@ -224,7 +223,7 @@ impl ReadStreamlines for Reader {
         self.block.clear();
         let size = self.header.position_type.bits() as u64 / 8;
         read_onto(&mut self.positions.bytes, points * 3 * size, &mut self.block).map_err(&error)?;
-        decode_points(self.header.position_type, &self.block, into.positions);
+        decode_points(self.header.position_type, ByteOrder::Little, &self.block, into.positions);
         for (column, part) in into.per_point.iter_mut().zip(&mut self.per_point) {
             let bytes = points * column.kind.row_bytes() as u64;
             read_onto(&mut part.bytes, bytes, column.bytes_mut()).map_err(&error)?;
@@ -250,23 +249,6 @@ impl ReadStreamlines for Reader {
             named.join(", ")
         );
         if named.is_empty() { Vec::new() } else { vec![doubt] }
-    }
-}
-
-fn decode_points(datatype: Datatype, bytes: &[u8], points: &mut Vec<[f32; 3]>) {
-    fn all<const N: usize>(
-        bytes: &[u8],
-        points: &mut Vec<[f32; 3]>,
-        number: impl Fn([u8; N]) -> f32,
-    ) {
-        let (numbers, _) = bytes.as_chunks::<N>();
-        let (triplets, _) = numbers.as_chunks::<3>();
-        points.extend(triplets.iter().map(|triplet| triplet.map(&number)));
-    }
-    match datatype {
-        Datatype::Float16 => all(bytes, points, |b| f16::from_le_bytes(b).to_f32()),
-        Datatype::Float64 => all(bytes, points, |b| f64::from_le_bytes(b) as f32),
-        _ => all(bytes, points, f32::from_le_bytes),
     }
 }
 

@@ -184,6 +184,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria connectome tracks.tck labels.nii.gz -o connectome",
             "fimbria connectome tracks.tck labels.nii.gz --weights life/weights.txt -o connectome",
             "fimbria connectome tracks.trx labels.nii.gz --radius 2 -o connectome",
+            "fimbria connectome tracks.trx labels.nii.gz --assignments --of-edge max -o connectome",
             "fimbria connectome tracks.tck aparc.nii.gz --map FA=dti/FA.nii.gz --lut FreeSurferColorLUT.txt --npy -o connectome",
         ],
     ),
@@ -193,6 +194,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria tract edit tracks.tck --include roi.nii.gz --min-length 30 -o roi.tck",
             "fimbria tract bundles tracks.trx --bundles bundles.toml -o bundles",
             "fimbria tract profile bundles/CST_left.trx --map dti/FA.nii.gz -o CST_left",
+            "fimbria tract sample tracks.trx --map dti/FA.nii.gz -o with_FA.trx",
             "fimbria tract map tracks.trx --of directions -o colours.nii.gz",
         ],
     ),
@@ -203,6 +205,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria tract edit a.trx b.trx --number 10000 --rng-seed 1 -o some.trx",
             "fimbria tract edit tracks.trx --ends-in aparc.nii.gz:1024 --max-length 200 -o motor.trx",
             "fimbria tract edit tracks.tck --compress 0.1 -o small.tck",
+            "fimbria tract edit tracks.trx --assignments connectome/assignments.txt --connects 1024,2024 -o edge.trx",
         ],
     ),
     (
@@ -214,6 +217,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
              --fsl-in mni.nii.gz --fsl-ref dwi.nii.gz -o bundles",
             "fimbria tract bundles tracks.trx --bundles mni.toml --transform 1InverseWarp.nii.gz \
              --transform 0GenericAffine.mat -o bundles",
+        ],
+    ),
+    (
+        "tract cluster",
+        &[
+            "fimbria tract cluster bundles/CST_left.trx -o clusters",
+            "fimbria tract cluster cst.tck --threshold 5 --min-size 10 -o clusters",
+            "fimbria tract cluster tracks.trx --threshold 20 --tracks tck -o clusters",
+        ],
+    ),
+    (
+        "tract sample",
+        &[
+            "fimbria tract sample tracks.trx --map dti/FA.nii.gz dti/MD.nii.gz -o with_maps.trx",
+            "fimbria tract sample tracks.tck --map FA.nii.gz --along median -o median_FA.txt",
+            "fimbria tract sample tracks.tck --map dseg.nii.gz --along ends --look-up nearest -o ends.tsv",
+            "fimbria tract sample tracks.tck --map FA.nii.gz --along points -o with_FA.trx",
         ],
     ),
     (

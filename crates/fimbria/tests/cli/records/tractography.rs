@@ -97,6 +97,7 @@ const TRACK: Proof = Proof {
         ("seed-boundary", On(TISSUES, "--seed-boundary")),
         ("samples", Instead("bpx --seeds seed.nii.gz -n 5")),
         ("select", Two(SELECT_4, "hot.nii --hot --seeds seed.nii.gz --select 5 --min-length 0")),
+        ("most-starts", On(SELECT_4, "--most-starts 2")),
         ("seeds-by", On("hot.nii --hot --seeds two.nii.gz --select 4", "--seeds-by density")),
         ("algorithm", On(SELECT_4, "--algorithm deterministic")),
         ("probe", On(CURVES_4, "--probe 3")),
@@ -113,6 +114,7 @@ const TRACK: Proof = Proof {
         ("first-fibre", With("--first-fibre uniform")),
         ("jitter", With("--jitter 1")),
         ("rng-seed", With("--rng-seed 7")),
+        ("compress", With("--compress 0.1")),
         ("tracks", With("--tracks tck")),
     ]],
 };
@@ -173,14 +175,19 @@ const CONNECTOME: Proof = Proof {
     rows: &[&[
         ("radius", With("--radius 2")),
         ("exact-label", With("--exact-label")),
+        ("reverse-search", With("--reverse-search 2")),
+        ("forward-search", With("--forward-search 2")),
+        ("all-voxels", With("--all-voxels")),
         ("weights", With("--weights w.txt")),
         ("map", With("--map region=labels.nii")),
+        ("of-edge", With("--of-edge max")),
         ("lut", With("--lut lut.txt")),
         ("per-length", With("--per-length")),
         ("per-volume", With("--per-volume")),
         ("hollow", With("--hollow")),
         ("upper", With("--upper")),
         ("npy", With("--npy")),
+        ("assignments", With("--assignments")),
     ]],
 };
 
@@ -236,6 +243,7 @@ fn with_tracts() -> crate::util::Folder {
     let folder = crate::tract::with_tracts(40);
     fs::write(folder.join("matrix.txt"), "1 0 0 1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
     fs::write(folder.join("all.toml"), "[a]\ninclude = ['a.nii']\n").unwrap();
+    fs::write(folder.join("both.txt"), "1 2\n2 2\n".repeat(20)).unwrap();
     fs::write(folder.join("other.toml"), "[a]\nexclude = ['a.nii']\n").unwrap();
     folder
 }
@@ -258,6 +266,8 @@ const EDIT: Proof = Proof {
             ("weights", With("--weights w.txt")),
             ("min-weight", On(".trx a.trx --weights weight", "--min-weight 0.2")),
             ("max-weight", On(".trx a.trx --weights weight", "--max-weight 0.7")),
+            ("assignments", With("--assignments both.txt --connects 1")),
+            ("connects", With("--assignments both.txt --connects 1")),
             ("inverse", With("--inverse")),
             ("skip", With("--skip 2")),
             ("number", With("--number 3")),
@@ -326,6 +336,32 @@ const MAP: Proof = Proof {
     ]],
 };
 
+const CLUSTER: Proof = Proof {
+    command: "tract cluster",
+    fixture: with_tracts,
+    line: "a.trx",
+    rows: &[&[
+        ("threshold", With("--threshold 20")),
+        ("points", With("--points 5")),
+        ("min-size", With("--min-size 2")),
+        ("tracks", With("--tracks tck")),
+        ("reference", With("--reference b.nii")),
+    ]],
+};
+
+const SAMPLE: Proof = Proof {
+    command: "tract sample",
+    fixture: with_tracts,
+    // The first word is the extension of what is written.
+    line: ".trx a.trx --map a.nii",
+    rows: &[&[
+        ("map", Instead(".trx a.trx --map b.nii")),
+        ("along", With("--along max")),
+        ("look-up", With("--look-up nearest")),
+        ("reference", With("--reference b.nii")),
+    ]],
+};
+
 pub(super) const PROOFS: &[&Proof] = &[
     &PEAKS,
     &STICKS,
@@ -339,6 +375,8 @@ pub(super) const PROOFS: &[&Proof] = &[
     &CLEAN,
     &PROFILE,
     &MAP,
+    &CLUSTER,
+    &SAMPLE,
 ];
 
 #[test]
@@ -369,6 +407,16 @@ fn of_tract_profile() {
 #[test]
 fn of_tract_map() {
     prove(&MAP);
+}
+
+#[test]
+fn of_tract_cluster() {
+    prove(&CLUSTER);
+}
+
+#[test]
+fn of_tract_sample() {
+    prove(&SAMPLE);
 }
 
 #[test]

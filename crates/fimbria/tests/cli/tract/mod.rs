@@ -2,10 +2,12 @@
 
 mod bundles;
 mod clean;
+mod cluster;
 mod edit;
 mod map;
 mod others;
 mod profile;
+mod sample;
 
 use std::fs;
 

@@ -273,3 +273,112 @@ fn profiles_are_those_of_dipy() {
         }
     }
 }
+
+#[test]
+fn values_along_streamlines_are_those_of_tcksample() {
+    if !has("tcksample") {
+        return;
+    }
+    let folder = with_tracts(300);
+    // What is outside the map is 0 for them, and no value for us: nothing is.
+    let ras_from_vox = fimbria_image::Affine([
+        [2.0, 0.0, 0.0, -100.0],
+        [0.0, 2.0, 0.0, -100.0],
+        [0.0, 0.0, 2.0, -100.0],
+    ]);
+    let wide = fimbria_image::Grid { dims: [100; 3], ras_from_vox };
+    super::voxels(&folder, "waves.nii", wide, |p| {
+        (0.5 + 0.3 * (0.2 * p[0]).sin() * (0.3 * p[1]).cos() + 0.01 * p[2]) as f32
+    });
+    let listed = |name: &str| -> Vec<f64> {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.flat_map(str::split_whitespace).map(|word| word.parse().unwrap()).collect()
+    };
+    // Of the text six digits; lengths, and with them means, are theirs in single precision. Points that lie between two
+    // voxels may be in either, and what crosses a corner may be seen or not: few streamlines are farther apart.
+    for (ours, theirs, near, few) in [
+        ("", "-stat_tck mean", 3e-6, 0),
+        ("--along median", "-stat_tck median", 3e-6, 0),
+        ("--along min", "-stat_tck min", 3e-6, 0),
+        ("--along max", "-stat_tck max", 3e-6, 0),
+        ("--along points", "", 3e-6, 0),
+        ("--look-up nearest", "-nointerp -stat_tck mean", 3e-6, 3),
+        ("--along median --look-up nearest", "-nointerp -stat_tck median", 3e-6, 3),
+        ("--look-up voxels", "-precise -stat_tck mean", 1e-2, 3),
+        ("--along min --look-up voxels", "-precise -stat_tck min", 3e-6, 15),
+        ("--along max --look-up voxels", "-precise -stat_tck max", 3e-6, 15),
+    ] {
+        folder.done(&format!("tract sample a.tck --map waves.nii {ours} -o ours.txt -f -q"));
+        ran(&folder, &format!("tcksample a.tck waves.nii theirs.txt {theirs}"));
+        let (mine, other) = (listed("ours.txt"), listed("theirs.txt"));
+        assert_eq!(mine.len(), other.len(), "{ours}");
+        let far = mine.iter().zip(&other).filter(|(a, b)| (*a - *b).abs() > near).count();
+        assert!(far <= few, "{ours}: {far}");
+    }
+}
+
+const QUICK_BUNDLES: &str = r#"
+import sys
+import nibabel as nib
+import numpy as np
+from dipy.segment.clustering import QuickBundles
+from dipy.segment.featurespeed import ResampleFeature
+from dipy.segment.metricspeed import AveragePointwiseEuclideanMetric
+lines = nib.streamlines.load(sys.argv[1]).streamlines
+metric = AveragePointwiseEuclideanMetric(ResampleFeature(nb_points=12))
+clusters = QuickBundles(threshold=float(sys.argv[2]), metric=metric).cluster(lines)
+of = np.zeros(len(lines), int)
+for number, cluster in enumerate(clusters, 1):
+    of[cluster.indices] = number
+print("\n".join(map(str, of)))
+"#;
+
+#[test]
+fn clusters_are_those_of_dipy() {
+    let folder = with_tracts(1500);
+    for threshold in ["8", "15", "30"] {
+        let Some(mut python) = fimbria_testing::python("dipy.segment.clustering") else { return };
+        let done = python.args(["-W", "ignore", "-c", QUICK_BUNDLES, "a.tck", threshold]);
+        let done = done.current_dir(folder.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        folder.done(&format!("tract cluster a.tck --threshold {threshold} -o out -f -q"));
+        let ours = fs::read_to_string(folder.join("out/clusters.txt")).unwrap();
+        assert_eq!(ours, String::from_utf8(done.stdout).unwrap(), "{threshold}");
+    }
+}
+
+#[test]
+fn streamlines_of_edges_are_those_of_connectome2tck() {
+    if !has("connectome2tck") {
+        return;
+    }
+    let folder = with_tracts(300);
+    folder.done("connectome a.tck labels.nii --assignments -o net -q");
+    ran(&folder, "tck2connectome a.tck labels.nii c.csv -out_assignments theirs.txt");
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let theirs = text("theirs.txt");
+    let theirs: Vec<&str> = theirs.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(text("net/assignments.txt").lines().collect::<Vec<_>>(), theirs);
+    for (ours, nodes) in [
+        ("--connects 1,2", "-nodes 1,2 -exclusive"),
+        ("--connects 1,1", "-nodes 1 -exclusive -keep_self"),
+        ("--connects 0", "-nodes 0 -keep_self"),
+        ("--connects 2", "-nodes 2 -keep_self"),
+    ] {
+        let line = format!("tract edit a.tck --assignments net/assignments.txt {ours}");
+        folder.done(&format!("{line} -o ours.tck -f -q"));
+        ran(
+            &folder,
+            &format!("connectome2tck a.tck net/assignments.txt theirs.tck -files single {nodes}"),
+        );
+        let (mine, other) = (read(&folder, "ours.tck"), read(&folder, "theirs.tck"));
+        assert_eq!(mine.streamlines, other.streamlines, "{ours}");
+        assert!((5..300).contains(&mine.streamlines.len()), "{ours}");
+        folder.done(&format!("{line} --inverse -o rest.tck -f -q"));
+        assert_eq!(read(&folder, "rest.tck").streamlines.len(), 300 - mine.streamlines.len());
+    }
+    fs::write(folder.join("short.txt"), "1 2\n").unwrap();
+    let error = folder.failed("tract edit a.tck --assignments short.txt --connects 1 -o x.tck");
+    assert!(error.contains("labels of 1 streamlines, and there is another number"), "{error}");
+}

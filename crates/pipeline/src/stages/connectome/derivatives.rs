@@ -27,6 +27,9 @@ fn measure<'a>(file: &'a Derived<'_>) -> &'a str {
 }
 
 fn place(file: &Derived<'_>, names: &DerivativeNames) -> String {
+    if file.stem() == "assignments" {
+        return names.beside_labels("desc-labels_assignments", file.extension());
+    }
     if file.stem() == "labels" {
         return names.beside_labels("meas-count_relmat.nodes", file.extension());
     }
@@ -38,11 +41,17 @@ fn place(file: &Derived<'_>, names: &DerivativeNames) -> String {
 fn matrix(file: &Derived<'_>) -> Value {
     let labels = std::fs::read_to_string(file.folder.join("labels.txt")).unwrap_or_default();
     let nodes: Vec<u32> = labels.lines().filter_map(|line| line.parse().ok()).collect();
+    let of_edge = match file.parameters["of_edge"].as_str() {
+        Some("sum") => "(weighted) sum of",
+        Some("min") => "least of",
+        Some("max") => "largest of",
+        _ => "(weighted) mean of",
+    };
     let (what, units) = match measure(file) {
-        "count" => ("number of streamlines", "arbitrary"),
-        "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),
-        "length" => ("(weighted) mean length of the streamlines", "mm"),
-        _ => ("(weighted) mean of a map along the streamlines", "arbitrary"),
+        "count" => ("number of streamlines".to_owned(), "arbitrary"),
+        "sift2" => ("sum of SIFT2's weights of the streamlines".to_owned(), "arbitrary"),
+        "length" => (format!("{of_edge} the lengths of the streamlines"), "mm"),
+        _ => (format!("{of_edge} the means of a map along the streamlines"), "arbitrary"),
     };
     json!({
         "Description": format!(

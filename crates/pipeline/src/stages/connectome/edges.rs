@@ -6,14 +6,23 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fimbria_image::read_image;
 use fimbria_streamlines::MapAlong;
-use fimbria_streamlines::connectome::{EdgeScale, RegionNames, npy};
+use fimbria_streamlines::connectome::{EdgeScale, EdgeStatistic, NodesOf, RegionNames, npy};
 use serde::Serialize;
 
 use super::{Connections, GivenMaps};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, NamedFile, Takes};
+use crate::options::{Choice, Described as _, Named, NamedFile, Takes, choice};
 use crate::stages::doubts::warn_of_place_of;
 use crate::{Input, Logbook, OutputFolder, Page, StageError};
+
+impl Choice for EdgeStatistic {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Mean, "mean", "by the weights of the streamlines"),
+        (Self::Sum, "sum", "each times its weight"),
+        (Self::Least, "min", "the least, whatever they weigh"),
+        (Self::Largest, "max", "the largest, whatever they weigh"),
+    ];
+}
 
 /// What is counted on edges, and how matrices are written.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
@@ -23,6 +32,11 @@ pub struct Edges {
     #[arg(long, value_name = "NAME=FILE")]
     #[arg(takes = Takes::IMAGE)]
     pub map: Vec<NamedFile>,
+
+    /// What edges have of the lengths of their streamlines, and of the means of maps along them
+    #[arg(long, value_name = "STATISTIC", value_parser = choice::<EdgeStatistic>())]
+    #[arg(default_value = "mean")]
+    pub of_edge: Named<EdgeStatistic>,
 
     /// Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS
     #[arg(long, value_name = "FILE")]
@@ -48,6 +62,10 @@ pub struct Edges {
     /// Write each matrix for numpy too
     #[arg(long)]
     pub npy: bool,
+
+    /// Write the labels of each streamline
+    #[arg(long)]
+    pub assignments: bool,
 }
 
 /// The matrices beside those of maps.
@@ -64,7 +82,7 @@ impl Edges {
         let has_counts = self.are_no_counts(is_weighted);
         let plain = MATRICES.iter().filter(|name| has_counts || **name != "counts");
         let plain = plain.map(|name| (*name).to_owned());
-        plain.chain(maps.iter().map(|map| format!("mean_{map}"))).collect()
+        plain.chain(maps.iter().map(|map| format!("{}_{map}", self.of_edge.0.name()))).collect()
     }
 
     /// The names of the maps.
@@ -87,6 +105,7 @@ impl Edges {
         }
         files.push("labels.txt".to_owned());
         files.extend(self.lut.is_some().then(|| "labels.tsv".to_owned()));
+        files.extend(self.assignments.then(|| "assignments.txt".to_owned()));
         files
     }
 
@@ -98,15 +117,8 @@ impl Edges {
     ) -> Result<(Vec<String>, Vec<MapAlong>), StageError> {
         let (mut names, mut maps) = (Vec::new(), Vec::new());
         let mut add = |name: &str, image: fimbria_image::Image| -> Result<(), StageError> {
-            if image.n_volumes != 1 {
-                let volumes = image.n_volumes;
-                return Err(format!(
-                    "the map {name} has {volumes} volumes; along streamlines goes one of one volume"
-                )
-                .into());
-            }
             let map = MapAlong::new(image);
-            maps.push(map.ok_or_else(|| format!("the affine of {name} cannot be inverted"))?);
+            maps.push(map.map_err(|error| format!("the map {name}: {error}"))?);
             names.push(name.to_owned());
             Ok(())
         };
@@ -136,7 +148,7 @@ impl Edges {
         if self.are_no_counts(*is_weighted) {
             values.push(connectome.counts());
         }
-        values.push(connectome.mean_lengths_mm());
+        values.push(connectome.lengths_mm());
         values.extend(connectome.means_along());
         let n = labels.len();
         let formed = values.into_iter().map(|mut values| {
@@ -170,6 +182,11 @@ impl Edges {
             let rows: String = labels.iter().zip(names).map(row).collect();
             out.write("labels.tsv", format!("index\tname\n{rows}").as_bytes())?;
         }
+        if self.assignments {
+            out.write_in_parts("assignments.txt", |file| {
+                found.assignments.iter().try_for_each(|of| writeln!(file, "{}", line(of, labels)))
+            })?;
+        }
         Ok(())
     }
 }
@@ -196,6 +213,18 @@ pub(in crate::stages) fn names_of(
     }
     let name = |label: &u32| names.name(*label).map_or_else(|| label.to_string(), str::to_owned);
     Ok(Some(labels.iter().map(name).collect()))
+}
+
+/// The labels of a streamline, 0 in place of none.
+fn line(of: &NodesOf, labels: &[u32]) -> String {
+    let label = |node: &Option<u32>| node.map_or(0, |node| labels[node as usize]).to_string();
+    match of {
+        NodesOf::Ends(ends) => ends.each_ref().map(label).join(" "),
+        NodesOf::All(nodes) if nodes.is_empty() => "0".to_owned(),
+        NodesOf::All(nodes) => {
+            nodes.iter().map(|node| label(&Some(*node))).collect::<Vec<_>>().join(" ")
+        }
+    }
 }
 
 fn table(values: &[f64], n: usize) -> String {

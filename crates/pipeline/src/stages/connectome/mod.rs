@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_image::{Image, read_image};
-use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
-use fimbria_streamlines::{Header, open};
+use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes, NodesOf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,7 +23,7 @@ use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::stages::track::tractogram_of;
-use crate::stages::weights::{WeightsError, is_weight, read_weights};
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
     Written,
@@ -88,7 +87,7 @@ pub const CONNECTOME_WRITES: &[Written] = &[
     Written::file(
         "lengths.csv",
         FileKind::Table,
-        "their (weighted) mean length, mm, 0 where there are none",
+        "their length, mm: the (weighted) mean, or what --of-edge says; 0 where there are none",
     ),
     Written::file(
         "mean_*.csv",
@@ -97,6 +96,19 @@ pub const CONNECTOME_WRITES: &[Written] = &[
          there are none",
     )
     .only("with --map"),
+    Written::file("sum_*.csv", FileKind::Table, "their (weighted) sum in place of the mean")
+        .only("with --map and --of-edge sum"),
+    Written::file("min_*.csv", FileKind::Table, "the least in place of the mean")
+        .only("with --map and --of-edge min"),
+    Written::file("max_*.csv", FileKind::Table, "the largest in place of the mean")
+        .only("with --map and --of-edge max"),
+    Written::file(
+        "assignments.txt",
+        FileKind::Table,
+        "the labels of each streamline, a line each, 0 where an end has none: what `tract edit --assignments` and \
+         connectome2tck read",
+    )
+    .only("with --assignments"),
     Written::file("labels.txt", FileKind::Table, "the label of each row, ascending"),
     Written::file("labels.tsv", FileKind::Table, "index, name: the same with what it is called")
         .only("with --lut"),
@@ -135,17 +147,42 @@ pub struct CountConnections {
     pub edges: Edges,
 }
 
-/// How the ends of streamlines meet labels.
+/// How streamlines meet labels.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct Reach {
     /// How far the nearest labelled voxel may be from an end
-    #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"))]
-    #[arg(default_value_t = 4.0, conflicts_with = "exact_label")]
+    #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"), default_value_t = 4.0)]
+    #[arg(conflicts_with_all = ["exact_label", "reverse_search", "forward_search", "all_voxels"])]
     pub radius: f64,
 
     /// Take the label of the voxel that holds the end, and no other
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["reverse_search", "forward_search", "all_voxels"])]
     pub exact_label: bool,
+
+    /// Take the first label at a point of the streamline, from the end inwards, so far at most and to its middle
+    #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"))]
+    #[arg(conflicts_with_all = ["forward_search", "all_voxels"])]
+    pub reverse_search: Option<f64>,
+
+    /// Take the first label on the straight way on from the end, so far at most
+    #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"), conflicts_with = "all_voxels")]
+    pub forward_search: Option<f64>,
+
+    /// Take all labels that the streamline crosses: each two of them are connected, and each with itself
+    #[arg(long)]
+    pub all_voxels: bool,
+}
+
+impl Reach {
+    fn assignment(&self) -> Assignment {
+        match *self {
+            Self { exact_label: true, .. } => Assignment::ExactLabel,
+            Self { all_voxels: true, .. } => Assignment::AllVoxels,
+            Self { reverse_search: Some(most_mm), .. } => Assignment::ReverseSearch { most_mm },
+            Self { forward_search: Some(most_mm), .. } => Assignment::ForwardSearch { most_mm },
+            Self { radius, .. } => Assignment::RadialSearch { radius_mm: radius },
+        }
+    }
 }
 
 /// Labels in memory, which are counted between in place of their file.
@@ -162,8 +199,10 @@ pub struct Connections {
     pub labels: Vec<u32>,
     /// Where the labels are.
     pub regions: Image,
-    /// How ends meet them.
+    /// How streamlines meet them.
     pub nodes: Nodes,
+    /// The nodes of each streamline, where they are asked for.
+    pub assignments: Vec<NodesOf>,
     /// What they are called, where a table says so.
     pub names: Option<Vec<String>>,
     /// The names of the maps along the streamlines.
@@ -182,64 +221,31 @@ struct Given<'a> {
 }
 
 impl CountConnections {
-    /// The file of weights; none where the tractogram has data of that name.
-    fn weights_file(&self) -> Option<&str> {
-        self.weights.as_deref()?;
-        self.listed(open(&self.tractogram).ok()?.header())
-    }
-
-    /// The same of a tractogram with this header.
-    fn listed(&self, header: &Header) -> Option<&str> {
-        let name = self.weights.as_deref()?;
-        (!header.per_streamline.iter().any(|kind| kind.name == name)).then_some(name)
-    }
-
     fn count(&self, given: Given<'_>, log: &Logbook<'_>) -> Result<Connections, StageError> {
         let workers = log.session().on.workers;
-        let assignment = match self.reach.exact_label {
-            true => Assignment::ExactLabel,
-            false => Assignment::RadialSearch { radius_mm: self.reach.radius },
-        };
         let regions = match given.labels {
             Some(GivenLabels(image)) => image.clone(),
             None => read_labels(&self.labels, log)?,
         };
-        let nodes = Nodes::new(&regions, assignment)?;
+        let nodes = Nodes::new(&regions, self.reach.assignment())?;
         let names = names_of(self.edges.lut.as_deref(), nodes.labels(), log)?;
         let (maps, along) = self.edges.read(given.maps, log)?;
         let mut reader = open_lines(given.lines, &self.tractogram)?;
-        let listed = self.listed(reader.header()).map(Path::new);
-        let read = |path| read_weights(path).map(|weights| (path, weights));
-        let listed = listed.map(read).transpose()?;
-        let column = self.weights.as_deref().filter(|_| listed.is_none());
-        let mut connectome = Connectome::along(&nodes, along);
-        let mut count = 0;
-        for_each_chunk(&mut *reader, "counting connections", log, |done, chunk| {
-            let own = column.and_then(|name| chunk.streamline_column(name));
-            let own: Option<Vec<f64>> = own.map(|c| c.values().step_by(c.kind.width).collect());
-            if let (Some(name), Some(own)) = (column, &own)
-                && let Some(at) = own.iter().position(|value| !is_weight(*value))
-            {
-                let (name, streamline, value) = (name.to_owned(), done + at, own[at]);
-                return Err(WeightsError::NoWeightOf { name, streamline, value }.into());
-            }
-            let of_chunk = done..done + chunk.len();
-            let in_memory = given.weights.and_then(|all| all.get(of_chunk.clone()));
-            let in_memory: Option<Vec<f64>> =
-                in_memory.map(|part| part.iter().map(|weight| f64::from(*weight)).collect());
-            let part = match &listed {
-                Some((path, all)) => {
-                    Some(all.get(of_chunk).ok_or_else(|| other_number(path, all))?)
-                }
-                None => own.as_deref().or(in_memory.as_deref()),
+        let weights = Weights::find(self.weights.as_deref(), reader.header())?;
+        let mut connectome = Connectome::along(&nodes, along, self.edges.of_edge.0);
+        let mut assignments = Vec::new();
+        let read = for_each_chunk(&mut *reader, "counting connections", log, |done, chunk| {
+            let part = match given.weights.and_then(|all| all.get(done..done + chunk.len())) {
+                Some(part) => part.iter().map(|weight| f64::from(*weight)).collect(),
+                None => weights.of_chunk(done, chunk)?,
             };
-            connectome.add(&nodes, chunk, part, workers);
-            count = done + chunk.len();
+            let met = connectome.add(&nodes, chunk, Some(&part), workers);
+            if self.edges.assignments {
+                assignments.extend(met);
+            }
             Ok(())
         })?;
-        if let Some((path, all)) = listed.as_ref().filter(|(_, all)| all.len() > count) {
-            return Err(other_number(path, all).into());
-        }
+        weights.check_number(read)?;
         let (assigned, total) = connectome.assigned_of_total();
         warn_where_nothing_is_assigned(&connectome, log);
         log.count("streamlines", total);
@@ -250,10 +256,15 @@ impl CountConnections {
             labels: nodes.labels().to_vec(),
             regions,
             nodes,
+            assignments,
             names,
             maps,
             is_weighted,
         })
+    }
+
+    fn weights_file(&self) -> Option<&Path> {
+        weights_file(self.weights.as_deref(), std::slice::from_ref(&self.tractogram))
     }
 }
 
@@ -277,29 +288,33 @@ impl Stage for CountConnections {
     fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("tractogram".to_owned(), self.tractogram.clone())];
         inputs.extend(with_sidecar("labels", &self.labels));
-        inputs.extend(self.weights_file().map(|path| ("weights".to_owned(), path.into())));
+        inputs.extend(self.weights_file().map(|path| ("weights".to_owned(), path.to_owned())));
         inputs.extend(self.edges.inputs());
         inputs
     }
 
     fn parameters(&self) -> Value {
-        let radius = (!self.reach.exact_label).then_some(self.reach.radius);
-        let weights = match (&self.weights, self.weights_file()) {
-            (Some(name), None) => Some(name.as_str()),
-            (given, _) => given.as_ref().map(|_| "listed"),
-        };
-        let Edges { map: _, lut, per_length, per_volume, hollow, upper, npy } = &self.edges;
+        let Reach { radius, exact_label, reverse_search, forward_search, all_voxels } = &self.reach;
+        let is_radial = matches!(self.reach.assignment(), Assignment::RadialSearch { .. });
+        let weights = in_record(self.weights.as_deref(), std::slice::from_ref(&self.tractogram));
+        let Edges { map: _, of_edge, lut, per_length, per_volume, hollow, .. } = &self.edges;
+        let Edges { upper, npy, assignments, .. } = &self.edges;
         json!({
-            "radius": radius,
-            "exact_label": self.reach.exact_label,
+            "radius": is_radial.then_some(radius),
+            "exact_label": exact_label,
+            "reverse_search": reverse_search,
+            "forward_search": forward_search,
+            "all_voxels": all_voxels,
             "weights": weights,
             "map": self.edges.maps(),
+            "of_edge": of_edge,
             "lut": lut.as_ref().map(|_| "given"),
             "per_length": per_length,
             "per_volume": per_volume,
             "hollow": hollow,
             "upper": upper,
             "npy": npy,
+            "assignments": assignments,
         })
     }
 
@@ -335,10 +350,6 @@ pub(super) fn read_labels(path: &Path, log: &Logbook<'_>) -> Result<Image, Stage
     let image = log.session().on.workers.install(|| read_image(path))?;
     warn_of_place_of(path, log);
     Ok(image)
-}
-
-fn other_number(path: &Path, weights: &[f64]) -> WeightsError {
-    WeightsError::Number { path: path.to_owned(), weights: weights.len() }
 }
 
 /// Warns of labels that no streamline reaches.

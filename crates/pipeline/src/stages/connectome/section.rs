@@ -39,7 +39,7 @@ impl Matrices {
             assigned_of_total: [assigned, total],
             matrices: vec![
                 ("weights.csv".to_owned(), rows(connectome.weights())),
-                ("lengths.csv".to_owned(), rows(connectome.mean_lengths_mm())),
+                ("lengths.csv".to_owned(), rows(connectome.lengths_mm())),
             ],
             names: names.clone().unwrap_or_default(),
             regions: Some(regions.clone()),
@@ -103,7 +103,7 @@ pub(in crate::stages) fn meaning(name: &str, rows: &Rows) -> String {
         "matrix_weights.csv" => "Sum of the weights of streamlines.",
         "matrix_count.csv" => "Number of streamlines with weight.",
         "matrix_mean.csv" => "Mean weight of streamlines.",
-        _ if name.contains("lengths") => "Mean length of streamlines, mm; 0 where there are none.",
+        _ if name.contains("lengths") => "Length of streamlines, mm; 0 where there are none.",
         _ => "",
     };
     format!("{what} {joined} pairs have a value above zero.").trim_start().to_owned()
@@ -112,11 +112,10 @@ pub(in crate::stages) fn meaning(name: &str, rows: &Rows) -> String {
 /// For each streamline which pair of labels it joins: pairs are counted from 1, the most frequent first; 0
 /// where an end has none.
 pub(in crate::stages) fn pairs(found: &Connections, lines: &Streamlines) -> Vec<f32> {
-    let node = |point: Option<&[f32; 3]>| point.and_then(|point| found.nodes.at(*point));
     let pair = |line: usize| {
-        let points = lines.points(line);
-        let (a, b) = (node(points.first())?, node(points.last())?);
-        Some((a.min(b), a.max(b)))
+        let (mut first, of) = (None, found.nodes.of(lines.points(line)));
+        of.pairs(|a, b| first = first.or(Some((a, b))));
+        first
     };
     let of_line: Vec<_> = (0..lines.len()).map(pair).collect();
     let mut counts = std::collections::BTreeMap::new();

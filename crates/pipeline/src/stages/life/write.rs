@@ -381,7 +381,7 @@ fn write_matrices(
     let (sum, count) = (sums.weights(), counts.weights());
     let mean: Vec<f64> =
         sum.iter().zip(&count).map(|(s, c)| if *c > 0.0 { s / c } else { 0.0 }).collect();
-    let lengths = counts.mean_lengths_mm();
+    let lengths = counts.lengths_mm();
     for (name, matrix) in MATRICES.iter().zip([sum, count, mean, lengths]) {
         let row = |row: &[f64]| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
         let text: Vec<String> = matrix.chunks(n).map(row).collect();

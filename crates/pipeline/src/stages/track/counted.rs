@@ -2,6 +2,7 @@
 
 use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
+use fimbria_streamlines::edit::Reshape;
 use fimbria_tracking::{
     Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Met, Needs, Parcel, Points,
     Sample, Tally, Tracking, devices_judge, track_among, track_densities,
@@ -62,6 +63,21 @@ impl Parcel for Counted<'_> {
 
     fn unpack(bytes: &[u8]) -> Option<Streamlines> {
         (!bytes.is_empty()).then(|| Lines::unpack(bytes))
+    }
+}
+
+/// Hands streamlines on with as few of their points as keep all of them so near, where that is asked for.
+pub(super) fn compressing<'a>(
+    tolerance_mm: Option<f64>,
+    log: &'a Logbook<'_>,
+    mut each: impl FnMut(Streamlines) -> Result<(), TrackError> + 'a,
+) -> impl FnMut(Streamlines) -> Result<(), TrackError> + 'a {
+    move |lines| {
+        let few = tolerance_mm.map(|mm| {
+            // Only steps may be too small for a streamline.
+            Reshape::ToleranceMm(mm).apply(&lines, 0, log.session().on.workers).ok()
+        });
+        each(few.flatten().unwrap_or(lines))
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::resolved::{
     ANGLE, ANGLE_OF_TRANSPORT, ANGLE_THROUGH_SAMPLES, CUTOFF, CUTOFF_OF_DRAWN, FIBRE_THRESHOLD,
     LONGEST, LONGEST_THROUGH_SAMPLES, POWER, SAMPLES, SELECT, SHORTEST, SHORTEST_THROUGH_SAMPLES,
+    STARTS_OF_ONE,
 };
 use crate::options::{Described as _, OptionError, above, at_least, choice, within};
 use crate::{Choice, Named};
@@ -120,11 +121,16 @@ pub struct TrackParameters {
     )]
     pub samples: Option<u32>,
 
-    /// Through densities: start at seeds drawn at random until so many streamlines are kept, or a
-    /// thousand times as many were started
+    /// Through densities: start at seeds drawn at random until so many streamlines are kept, or
+    /// --most-starts were started
     #[arg(long, value_name = "N", number = at_least(1_u32, "").up_to(100_000_000))]
     #[arg(usually = format!("{SELECT} through densities"))]
     pub select: Option<u32>,
+
+    /// Through densities: start so many streamlines at most, however few of them are kept
+    #[arg(long, value_name = "N", number = at_least(1_u64, ""), conflicts_with = "samples")]
+    #[arg(usually = format!("{STARTS_OF_ONE} times --select"))]
+    pub most_starts: Option<u64>,
 
     /// Through densities: how the seeds to start at are drawn
     #[arg(long, value_name = "RULE", value_parser = choice::<SeedsBy>(), conflicts_with = "samples")]
@@ -213,6 +219,10 @@ pub struct TrackParameters {
     #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
+    /// Leave out points of streamlines as long as none is farther than this from what is left (pieces of 10 mm at most)
+    #[arg(long, value_name = "MM", number = above(0.0, "mm"), help_heading = "Output")]
+    pub compress: Option<f64>,
+
     /// Format of the streamlines; none writes only maps and matrices
     #[arg(long, value_name = "FORMAT", value_parser = choice::<Tracks>(), help_heading = "Output")]
     #[arg(default_value = Format::DEFAULT.extension())]
@@ -253,6 +263,7 @@ impl TrackParameters {
             ],
             Through::Samples => &[
                 ("select", self.select.is_some()),
+                ("most-starts", self.most_starts.is_some()),
                 ("seeds-by", self.seeds_by.is_some()),
                 ("algorithm", self.algorithm.is_some()),
                 ("cutoff", self.cutoff.is_some()),

@@ -45,6 +45,8 @@ pub(super) const SHORTEST_THROUGH_SAMPLES: [f32; 2] = [0.0, 20.0];
 pub(super) const SAMPLES: [u32; 2] = [50, 2];
 /// Streamlines kept through densities.
 pub(super) const SELECT: u32 = 10_000;
+/// Streamlines started at most for one that is to be kept.
+pub(super) const STARTS_OF_ONE: u64 = 1000;
 /// The power of densities.
 pub(super) const POWER: f32 = 1.0;
 /// The least fraction of a fibre, of a command and of a run: smaller ones than that are those that bedpostX's
@@ -68,6 +70,8 @@ impl Resolve for TrackParameters {
             let seeds_by = select.map(|_| given.seeds_by.unwrap_or_default());
             return Self {
                 select,
+                most_starts: select
+                    .map(|select| given.most_starts.unwrap_or(STARTS_OF_ONE * u64::from(select))),
                 seeds_by,
                 algorithm: Some(algorithm),
                 max_length: given.max_length.or(Some(LONGEST)),
@@ -165,18 +169,14 @@ impl Resolved<TrackParameters> {
 
     /// How many streamlines start through densities.
     pub(super) fn attempts(&self) -> Attempts {
-        match (self.select, self.samples) {
-            (Some(select), _) => {
-                let select = u64::from(select);
-                Attempts::UntilKept { select, at_most: ATTEMPTS * select }
+        match (self.select, self.most_starts) {
+            (Some(select), Some(at_most)) => {
+                Attempts::UntilKept { select: u64::from(select), at_most }
             }
-            (None, samples) => Attempts::PerSeed(samples.unwrap_or(SAMPLES[1])),
+            _ => Attempts::PerSeed(self.samples.unwrap_or(SAMPLES[1])),
         }
     }
 }
-
-/// Streamlines started at most for one that is to be kept.
-const ATTEMPTS: u64 = 1000;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use fimbria_tracking::{
 };
 use serde_json::{Value, json};
 
-use super::counted::{Counted, counted, counted_through_densities};
+use super::counted::{Counted, compressing, counted, counted_through_densities};
 use super::edges::Edges;
 use super::follow::{chances, tell_misplaced};
 use super::resolved::Setting;
@@ -175,10 +175,12 @@ impl WholeBrain {
         let mut header = Header::on(grid);
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);
-        let tally = track(&space, &rules, &seeds, &new, &mut |block| {
+        let mut each = compressing(self.options.parameters.compress, log, |block| {
             lines.append(&block);
             Ok(())
-        })?;
+        });
+        let tally = track(&space, &rules, &seeds, &new, &mut each)?;
+        drop(each);
         if lines.is_empty() {
             log.warn(
                 Page::Tracking,

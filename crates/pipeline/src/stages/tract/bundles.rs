@@ -19,9 +19,9 @@ use super::source::{
 };
 use super::space::SpaceOptions;
 use super::visited::Visited;
-use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
 use crate::options::{Choice, Described as _, Named, Takes, choice, from_values, in_words};
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 
 /// What `fimbria tract bundles` writes.
@@ -143,6 +143,21 @@ fn read(path: &Path) -> Result<Vec<(String, RuleOptions)>, TractError> {
     }
 }
 
+/// The format that is asked for, or that of a tractogram.
+pub(super) fn format_of(
+    named: Option<&Named<TractFormat>>,
+    first: Option<&PathBuf>,
+) -> Result<Format, StageError> {
+    Ok(match (named, first) {
+        (Some(Named(TractFormat(format))), _) => *format,
+        (None, Some(first)) => match Format::of_content(first)? {
+            folder if folder == Format::TRX_FOLDER => Format::DEFAULT,
+            format => format,
+        },
+        (None, None) => Format::DEFAULT,
+    })
+}
+
 impl FindBundles {
     /// Of the bundles in the file that the options name.
     ///
@@ -150,14 +165,7 @@ impl FindBundles {
     /// Where it is no such file, or the format of the first tractogram cannot be told.
     pub fn new(options: BundleOptions) -> Result<Self, StageError> {
         let bundles = read(&options.bundles)?;
-        let format = match (&options.tracks, &options.inputs[..]) {
-            (Some(Named(TractFormat(format))), _) => *format,
-            (None, [first, ..]) => match Format::of_content(first)? {
-                folder if folder == Format::TRX_FOLDER => Format::DEFAULT,
-                format => format,
-            },
-            (None, []) => Format::DEFAULT,
-        };
+        let format = format_of(options.tracks.as_ref(), options.inputs.first())?;
         Ok(Self { options, format, bundles })
     }
 

@@ -16,9 +16,9 @@ use super::TractError;
 use super::edit::name_of;
 use super::profile::warn_of_those_left_out;
 use super::source::{Kept, blocks, grid_of, pass, warn_of_doubts, warn_of_losses, weights_beside};
-use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, above, within};
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{FileKind, Input, Logbook, OutputFolder, Products, Stage, StageError, Written};
 
 /// What `fimbria tract clean` writes.

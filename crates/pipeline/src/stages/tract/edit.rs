@@ -10,15 +10,17 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::TractError;
+use super::assignments::{ConnectedText, connected};
 use super::regions::RegionReader;
 use super::rules::RuleOptions;
 use super::source::{
     Kept, grid_of, open_all, pass, warn_of_doubts, warn_of_losses, weights_beside,
 };
 use super::space::SpaceOptions;
-use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, Takes, above, at_least, within};
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 
 /// What `fimbria tract edit` writes.
@@ -55,6 +57,16 @@ pub struct EditOptions {
     #[arg(long, value_name = "W", number = at_least(0.0, ""), requires = "weights")]
     #[arg(help_heading = "Which streamlines")]
     pub max_weight: Option<f64>,
+
+    /// Labels of each streamline, a line each, of `connectome --assignments` or tck2connectome, for --connects
+    #[arg(long, value_name = "FILE", requires = "connects", help_heading = "Which streamlines")]
+    #[arg(takes = Takes::TABLE)]
+    pub assignments: Option<PathBuf>,
+
+    /// Keep what has this label, or connects these two; once for each, one of them is enough; 0 is no label
+    #[arg(long, value_name = "LABEL[,LABEL]", requires = "assignments")]
+    #[arg(help_heading = "Which streamlines")]
+    pub connects: Vec<ConnectedText>,
 
     /// Keep what would be left out by all of these together, and leave out the rest
     #[arg(long, help_heading = "Which streamlines")]
@@ -143,6 +155,18 @@ struct Judge<'a> {
     regions: Regions,
     rules: Rules,
     weights: &'a Weights,
+    connected: Option<Connected>,
+}
+
+/// For each streamline, whether it connects what is asked for.
+struct Connected {
+    path: PathBuf,
+    all: Vec<bool>,
+}
+
+fn other_number(path: &Path, lines: usize) -> TractError {
+    let why = format!("labels of {lines} streamlines, and there is another number of them");
+    TractError::Assignments { path: path.to_owned(), why }
 }
 
 impl Judge<'_> {
@@ -153,10 +177,21 @@ impl Judge<'_> {
         log: &Logbook<'_>,
     ) -> Result<Vec<bool>, StageError> {
         let weights = self.weights.of_chunk(first, chunk)?;
+        let connected = match &self.connected {
+            None => None,
+            Some(Connected { path, all }) => {
+                let of_chunk = all.get(first..first + chunk.len());
+                Some(of_chunk.ok_or_else(|| other_number(path, all.len()))?)
+            }
+        };
         let of = |met: &mut Met, index: usize| {
             let points = chunk.points(index);
             self.regions.meet(points, met);
-            self.rules.keep(met, arc_length_mm(points), weights[index])
+            let keep = self.rules.keep(met, arc_length_mm(points), weights[index]);
+            match connected {
+                Some(all) if !all[index] => self.rules.inverse,
+                _ => keep,
+            }
         };
         let all = 0..chunk.len();
         let judged = || all.into_par_iter().map_init(Met::default, of).collect();
@@ -179,7 +214,14 @@ impl EditTracts {
         let mut lines = open_all(&options.inputs)?;
         warn_of_different_data(&lines, log);
         let weights = Weights::find(options.weights.as_deref(), lines.header())?;
-        let judge = Judge { regions, rules, weights: &weights };
+        let connected = match &options.assignments {
+            None => None,
+            Some(path) => {
+                let (path, all) = (path.clone(), connected(path, &options.connects)?);
+                Some(Connected { path, all })
+            }
+        };
+        let judge = Judge { regions, rules, weights: &weights, connected };
 
         let mut header = lines.header().clone();
         let needs_all = lines.has_groups() || options.number.is_some() || options.skip > 0;
@@ -233,6 +275,9 @@ impl EditTracts {
             }
         })?;
         weights.check_number(read)?;
+        if let Some(Connected { path, all }) = judge.connected.filter(|one| one.all.len() > read) {
+            return Err(other_number(&path, all.len()).into());
+        }
         warn_of_doubts(&lines, log);
         let counts = kept.finish()?;
         if counts.streamlines == 0 && read > 0 {
@@ -268,6 +313,8 @@ impl Stage for EditTracts {
         let mut all: Vec<Input> =
             inputs.iter().map(|path| ("tractogram".to_owned(), path.clone())).collect();
         all.extend(rules.inputs());
+        let assignments = &self.options.assignments;
+        all.extend(assignments.iter().map(|path| ("assignments".to_owned(), path.clone())));
         all.extend(space.inputs());
         let weights = weights_file(weights.as_deref(), inputs);
         all.extend(weights.map(|path| ("weights".to_owned(), path.to_owned())));
@@ -284,6 +331,7 @@ impl Stage for EditTracts {
             "weights": in_record(weights.as_deref(), inputs),
             "min_weight": min_weight,
             "max_weight": max_weight,
+            "connects": self.options.connects,
             "inverse": inverse,
             "skip": skip,
             "number": number,

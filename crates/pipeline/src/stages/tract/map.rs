@@ -3,20 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_image::{Affine, Grid, ImageHeader, WriteOptions, read_image, write_image};
+use fimbria_image::{Affine, Grid, ImageHeader, WriteOptions, write_image};
 use fimbria_streamlines::{
-    Header, MapAlong, Passing, ReadStreamlines as _, TrackMap, arc_length_mm,
+    Header, LookUp, Passing, ReadStreamlines as _, Statistic, TrackMap, arc_length_mm,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::TractError;
 use super::edit::{name_of, warn_of_different_data};
+use super::profile::map_along;
 use super::source::{grid_of, open_all, pass, warn_of_doubts};
-use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, Takes, above, choice};
-use crate::stages::doubts::warn_of_place_of;
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{
     Choice, FileKind, Input, Logbook, Named, OutputFolder, Page, Product, Products, Stage,
     StageError, Written,
@@ -67,21 +66,10 @@ impl Choice for MapOf {
     ];
 }
 
-/// A number made of the values of a map along a streamline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Along {
-    /// By length.
-    #[default]
-    Mean,
-    /// The least.
-    Least,
-    /// The largest.
-    Largest,
-}
-
-impl Choice for Along {
+impl Choice for Statistic {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Mean, "mean", "by length"),
+        (Self::Median, "median", "of the values at its points"),
         (Self::Least, "min", "the least at its points"),
         (Self::Largest, "max", "the largest at its points"),
     ];
@@ -105,9 +93,9 @@ pub struct MapOptions {
     pub map: Option<PathBuf>,
 
     /// With --of map: what stands for a streamline; points without a value do not count
-    #[arg(long, value_name = "STATISTIC", value_parser = choice::<Along>(), requires = "map")]
+    #[arg(long, value_name = "STATISTIC", value_parser = choice::<Statistic>(), requires = "map")]
     #[arg(usually = "mean")]
-    pub along: Option<Named<Along>>,
+    pub along: Option<Named<Statistic>>,
 
     /// Weight of each streamline: a text file of numbers, or the name of the tractograms' own data
     #[arg(long, value_name = "FILE|NAME", usually = "1 each")]
@@ -171,21 +159,8 @@ impl MapTracts {
         Ok(self.options.voxel.map_or(grid, |mm| with_voxels(&grid, mm)))
     }
 
-    /// The map that goes along the streamlines.
-    fn along(&self, log: &Logbook<'_>) -> Result<Option<MapAlong>, StageError> {
-        let Some(path) = &self.options.map else { return Ok(None) };
-        let image = log.session().on.workers.install(|| read_image(path))?;
-        warn_of_place_of(path, log);
-        if image.n_volumes != 1 {
-            let (path, volumes) = (path.display(), image.n_volumes);
-            return Err(format!("{path} has {volumes} volumes; along streamlines goes one").into());
-        }
-        let map = MapAlong::new(image);
-        Ok(Some(map.ok_or_else(|| TractError::Singular(path.clone()))?))
-    }
-
     fn make(&self, log: &Logbook<'_>) -> Result<Made, StageError> {
-        let MapOptions { inputs, of, along, weights, template, .. } = &self.options;
+        let MapOptions { inputs, of, map, along, weights, template, .. } = &self.options;
         let mut lines = open_all(inputs)?;
         warn_of_different_data(&lines, log);
         let weights = Weights::find(weights.as_deref(), lines.header())?;
@@ -197,13 +172,11 @@ impl MapTracts {
             MapOf::Length | MapOf::Map => Passing::Mean,
         };
         let mut made = TrackMap::new(passing, self.grid(lines.header())?)?;
-        let map = self.along(log)?;
+        let map = map.as_ref().map(|path| map_along(path, log)).transpose()?;
         let along = along.unwrap_or_default().0;
-        let value = |points: &[[f32; 3]]| match (&map, along) {
-            (None, _) => Some(arc_length_mm(points)),
-            (Some(map), Along::Mean) => map.mean(points),
-            (Some(map), Along::Least) => map.values(points).reduce(f64::min),
-            (Some(map), Along::Largest) => map.values(points).reduce(f64::max),
+        let value = |points: &[[f32; 3]]| match &map {
+            None => Some(arc_length_mm(points)),
+            Some(map) => map.statistic(points, LookUp::Linear, along),
         };
         let workers = log.session().on.workers;
         let read = pass(&mut lines, "mapping streamlines", log, |first, chunk| {

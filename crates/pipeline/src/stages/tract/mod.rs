@@ -1,7 +1,9 @@
 //! Streamlines chosen, images made of them, bundles found, cleaned and measured.
 
+mod assignments;
 mod bundles;
 mod clean;
+mod cluster;
 mod edit;
 mod labels;
 mod map;
@@ -9,25 +11,28 @@ mod profile;
 mod region_text;
 mod regions;
 mod rules;
+mod sample;
 mod source;
 mod space;
 mod visited;
-mod weights;
 
 use std::path::PathBuf;
 
-use fimbria_streamlines::bundle::SamplerError;
+use fimbria_streamlines::MapAlongError;
 
+pub use self::assignments::ConnectedText;
 pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat};
 pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
+pub use self::cluster::{CLUSTER_WRITES, ClusterOptions, ClusterTracts};
 pub use self::edit::{EDIT_WRITES, EditOptions, EditTracts};
 pub(in crate::stages) use self::labels::LabelNames;
 pub use self::labels::NamesError;
-pub use self::map::{Along, MAP_WRITES, MapOf, MapOptions, MapTracts};
+pub use self::map::{MAP_WRITES, MapOf, MapOptions, MapTracts};
 pub(super) use self::profile::stem;
 pub use self::profile::{PROFILE_WRITES, ProfileBundle, ProfileOptions};
 pub use self::region_text::{RegionText, StartText};
 pub use self::rules::RuleOptions;
+pub use self::sample::{SAMPLE_WRITES, SampleOptions, SampleTracts, SampledForm};
 pub use self::space::SpaceOptions;
 use crate::options::OptionError;
 
@@ -43,11 +48,22 @@ pub enum TractError {
         /// The image.
         path: PathBuf,
         /// Why not.
-        source: SamplerError,
+        source: MapAlongError,
     },
     /// Two maps that columns could not tell apart.
     #[error("two maps are named {0}: columns are told apart by the names of files")]
     MapName(String),
+    /// A list of labels that is none, or not of this tractogram.
+    #[error("{}: {why}", path.display())]
+    Assignments {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Values that another column of the tractogram has the name of.
+    #[error("the tractogram has data named {0} already: give the map's file another name")]
+    DataName(String),
     /// A region of nothing.
     #[error("{0} has no voxel inside")]
     NoStart(String),

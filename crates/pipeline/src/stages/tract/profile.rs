@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{read_image, split_image_name};
-use fimbria_streamlines::bundle::{CoreSums, Nodes, Profile, Sampler};
-use fimbria_streamlines::open;
+use fimbria_streamlines::bundle::{CoreSums, Nodes, Profile};
+use fimbria_streamlines::{MapAlong, open};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ use super::clean::{course, oriented};
 use super::region_text::{RegionText, StartText};
 use super::regions::RegionReader;
 use super::source::{blocks, pass, warn_of_doubts};
-use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, within};
+use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
@@ -84,32 +84,39 @@ pub(in crate::stages) fn stem(path: &Path) -> String {
 }
 
 /// What a column is called.
-fn map_name(path: &Path) -> String {
+pub(super) fn map_name(path: &Path) -> String {
     stem(path).replace(['\t', '\n', ' '], "_")
 }
 
-impl ProfileBundle {
-    fn samplers(&self, log: &Logbook<'_>) -> Result<Vec<(String, Sampler)>, StageError> {
-        let mut samplers: Vec<(String, Sampler)> = Vec::new();
-        for path in &self.0.map {
-            let name = map_name(path);
-            if samplers.iter().any(|(other, _)| *other == name) {
-                return Err(TractError::MapName(name).into());
-            }
-            let image = log.session().on.workers.install(|| read_image(path))?;
-            crate::stages::doubts::warn_of_place_of(path, log);
-            let sampler = Sampler::new(image);
-            let sampler =
-                sampler.map_err(|source| TractError::Map { path: path.clone(), source })?;
-            samplers.push((name, sampler));
-        }
-        Ok(samplers)
-    }
+/// A map that goes along streamlines.
+pub(super) fn map_along(path: &Path, log: &Logbook<'_>) -> Result<MapAlong, StageError> {
+    let image = log.session().on.workers.install(|| read_image(path))?;
+    crate::stages::doubts::warn_of_place_of(path, log);
+    let map = MapAlong::new(image);
+    Ok(map.map_err(|source| TractError::Map { path: path.to_owned(), source })?)
+}
 
+/// Maps that go along streamlines, each with its name.
+pub(super) fn maps_along(
+    paths: &[PathBuf],
+    log: &Logbook<'_>,
+) -> Result<Vec<(String, MapAlong)>, StageError> {
+    let mut maps: Vec<(String, MapAlong)> = Vec::new();
+    for path in paths {
+        let name = map_name(path);
+        if maps.iter().any(|(other, _)| *other == name) {
+            return Err(TractError::MapName(name).into());
+        }
+        maps.push((name, map_along(path, log)?));
+    }
+    Ok(maps)
+}
+
+impl ProfileBundle {
     fn measure(&self, log: &Logbook<'_>) -> Result<Measured, StageError> {
-        let ProfileOptions { bundle, map: _, points, start, lut, weights } = &self.0;
+        let ProfileOptions { bundle, map, points, start, lut, weights } = &self.0;
         let workers = log.session().on.workers;
-        let samplers = self.samplers(log)?;
+        let maps = maps_along(map, log)?;
         let start = match start {
             Some(start) => Some(RegionReader::new(None, lut.as_deref(), log)?.middle(start)?),
             None => None,
@@ -137,7 +144,7 @@ impl ProfileBundle {
         })?;
         let core = sums.core();
 
-        let mut profiles = vec![Profile::new(*points); samplers.len()];
+        let mut profiles = vec![Profile::new(*points); maps.len()];
         let mut lines = open(bundle)?;
         pass(&mut *lines, "measuring along the bundle", log, |first, chunk| {
             let weights = weights.of_chunk(first, chunk)?;
@@ -145,10 +152,10 @@ impl ProfileBundle {
                 let nodes = nodes?;
                 let distances: Vec<f64> =
                     nodes.iter().enumerate().map(|(k, node)| core.distance(k, *node)).collect();
-                let values = |(_, sampler): &(String, Sampler)| -> Vec<f64> {
-                    nodes.iter().map(|node| sampler.at(*node)).collect()
+                let values = |(_, map): &(String, MapAlong)| -> Vec<f64> {
+                    nodes.iter().map(|node| map.at(*node).unwrap_or(f64::NAN)).collect()
                 };
-                Some((distances, samplers.iter().map(values).collect::<Vec<_>>()))
+                Some((distances, maps.iter().map(values).collect::<Vec<_>>()))
             };
             for block in blocks(chunk, *points) {
                 log.check()?;
@@ -168,7 +175,7 @@ impl ProfileBundle {
         warn_of_doubts(&*lines, log);
         warn_of_those_left_out(left_out, log);
         log.count("streamlines", read as u64);
-        let names = samplers.into_iter().map(|(name, _)| name);
+        let names = maps.into_iter().map(|(name, _)| name);
         let profiles: Vec<_> = names.zip(profiles).collect();
         for (name, profile) in &profiles {
             if profile.points().all(|point| point.n == 0) {

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::{Progress as _, Workers};
+use fimbria_compute::Workers;
 use fimbria_image::{Datatype, Grid, ImageHeader};
 use fimbria_streamlines::edit::{Joined, Reshape};
 use fimbria_streamlines::{
@@ -13,30 +13,13 @@ use fimbria_streamlines::{
     WriteStreamlines, create, open,
 };
 
+pub(super) use crate::stages::given_lines::pass;
 use crate::{Logbook, OutputFolder, Page, StageError};
 
 /// Opens tractograms as one.
 pub(super) fn open_all(inputs: &[PathBuf]) -> Result<Joined, StageError> {
     let parts = inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     Ok(Joined::new(parts))
-}
-
-/// Hands all streamlines to `each`, chunk by chunk with the number of the first, and says how many there were.
-pub(super) fn pass(
-    reader: &mut dyn ReadStreamlines,
-    doing: &str,
-    log: &Logbook<'_>,
-    mut each: impl FnMut(usize, &Streamlines) -> Result<(), StageError>,
-) -> Result<usize, StageError> {
-    log.start(doing, reader.header().n_streamlines.unwrap_or(0));
-    let (mut chunk, mut first) = (Streamlines::default(), 0);
-    while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
-        log.check()?;
-        each(first, &chunk)?;
-        first += chunk.len();
-        log.advance(chunk.len() as u64);
-    }
-    Ok(first)
 }
 
 /// The streamlines of a chunk in groups so small that `nodes` nodes of each fit into little memory.

@@ -34,9 +34,9 @@ Order and frame:
   Ends and voxels are compared in scanner RAS millimetres. A streamline counts where both ends have
   a label; from a region to itself on the diagonal. The defaults are those of MRtrix3's
   tck2connectome with -symmetric; --per-length and --per-volume are -scale_invlength and
-  -scale_invnodevol, --hollow is -zero_diagonal, and --map is tcksample -stat_tck mean with
-  tck2connectome -scale_file -stat_edge mean. Maps are looked up between voxels (trilinear); points
-  outside do not count.";
+  -scale_invnodevol, --hollow is -zero_diagonal, --assignments -out_assignments, --of-edge
+  -stat_edge, and --map is tcksample -stat_tck mean with tck2connectome -scale_file -stat_edge
+  mean. Maps are looked up between voxels (trilinear); points outside do not count.";
 
 impl ConnectomeCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {

@@ -1,10 +1,13 @@
-//! `fimbria tract`: streamlines chosen and changed, images made of them, bundles found, cleaned and measured.
+//! `fimbria tract`: streamlines chosen and changed, images made of them, maps sampled along them, bundles found, cleaned and
+//! measured.
 
 mod bundles;
 mod clean;
+mod cluster;
 mod edit;
 mod map;
 mod profile;
+mod sample;
 
 use clap::{Args, Subcommand};
 
@@ -23,8 +26,10 @@ pub(crate) struct TractCommand {
 enum Task {
     Edit(Box<edit::EditCommand>),
     Bundles(Box<bundles::BundlesCommand>),
+    Cluster(cluster::ClusterCommand),
     Clean(clean::CleanCommand),
     Profile(profile::ProfileCommand),
+    Sample(sample::SampleCommand),
     Map(map::MapCommand),
 }
 
@@ -33,8 +38,10 @@ impl TractCommand {
         match self.task {
             Task::Edit(edit) => edit.run(console),
             Task::Bundles(bundles) => bundles.run(console),
+            Task::Cluster(cluster) => cluster.run(console),
             Task::Clean(clean) => clean.run(console),
             Task::Profile(profile) => profile.run(console),
+            Task::Sample(sample) => sample.run(console),
             Task::Map(map) => map.run(console),
         }
     }
