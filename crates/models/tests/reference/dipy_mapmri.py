@@ -25,12 +25,11 @@ for order, weight, name in ((4, 0.2, "0.2"), (6, 0.2, "0.2"), (6, "GCV", "gcv"),
         anisotropic_scaling=name != "iso", static_diffusivity=0.7e-3,
     ).fit(data)
     if name == "0.2" and order == 6:
-        # What is displaced into directions, at its largest and smallest of a sphere's.
+        # What is displaced into the directions of a sphere.
         sphere = get_sphere(name="repulsion724")
-        odf = np.asarray(fit.odf(sphere, s=0)).reshape(12, -1)
-        largest = sphere.vertices[np.argmax(odf, axis=1)]
-        nib.save(nib.Nifti1Image(largest.reshape(12, 1, 1, 3), image.affine), f"{out}/odf_dir.nii")
-        nib.save(nib.Nifti1Image(odf.max(axis=1).reshape(12, 1, 1), image.affine), f"{out}/odf_max.nii")
+        odf = np.asarray(fit.odf(sphere, s=0)).reshape(12, 1, 1, -1)
+        nib.save(nib.Nifti1Image(sphere.vertices.reshape(-1, 1, 1, 3), image.affine), f"{out}/dirs.nii")
+        nib.save(nib.Nifti1Image(odf, image.affine), f"{out}/odf.nii")
     if name == "iso":
         for index, values in {"RTOP": fit.rtop(), "MSD": fit.msd(), "lapnorm": fit.norm_of_laplacian_signal()}.items():
             nib.save(nib.Nifti1Image(np.asarray(values, np.float64), image.affine), f"{out}/iso_{index}.nii")

@@ -43,7 +43,7 @@ pub struct Parameters {
     #[arg(takes = Takes::any_of(&[FileType::Table, FileType::Json]))]
     pub per_volume: Vec<NamedFile>,
 
-    /// What a parameter is, for the sidecar of its map, with its unit: 'D=diffusivity [um^2/ms]'
+    /// What a parameter is, for the sidecar of its map, with its unit in brackets at the end
     #[arg(long, value_name = "NAME=TEXT[UNIT]")]
     pub about: Vec<About>,
 

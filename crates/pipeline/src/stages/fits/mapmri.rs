@@ -212,9 +212,9 @@ static TEXT: MethodText = MethodText {
     method: "\
 Model:
   The signal is a series of Hermite functions along the three axes of the tensor (of volumes up to
-  --axes-bmax), scaled by its diffusivities and ending at --order; Fourier's transform of the series,
-  the propagator, says how likely water is displaced by how much. Needed are unweighted volumes, two
-  shells and as many volumes as there are coefficients.
+  --axes-bmax), scaled by its diffusivities and ending at --order; Fourier's transform of the
+  series, the propagator, says how likely water is displaced by how much. Needed are unweighted
+  volumes, two shells and as many volumes as there are coefficients.
 
 Regularisation:
   --laplacian weighs the norm of the signal's Laplacian, q in 1/mm, against the squared residuals of
