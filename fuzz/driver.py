@@ -76,6 +76,7 @@ COMMANDS = [
     "fit smt head/dwi.nii --mask head/mask.nii --compartments two -o out",
     "fit mapmri head/dwi.nii --mask head/mask.nii --order 4 --positive --laplacian gcv -o out",
     "fit dkimicro head/dwi.nii --mask head/mask.nii -o out",
+    "fit dti,mono head/dwi.nii --mask head/mask.nii -o out",
     "fit ivim curves/dwi.nii --mask curves/mask.nii -o out",
     "fit stremi curves/dwi.nii --mask curves/mask.nii --bmax 3000 -o out",
     f"fit dki1d {CURVES}",

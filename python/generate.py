@@ -770,6 +770,7 @@ RESULTS = {
 # Commands that are called with files: their names in Python, and the option that says where they write.
 PROGRAMS = {
     "run": ("run", "output"),
+    "maps": ("fit_maps", "output"),
     "report": ("report", "output"),
     "probtrackx2": ("probtrackx2", "dir"),
     "bids": ("bids", "out"),
@@ -799,6 +800,7 @@ OF_A_PHANTOM = [*IN_A_FOLDER, 'made = phantom_crossing(out / "in", size="8,8,4",
 # Examples of them, which are run as tests, with what the last line gives.
 PROGRAM_EXAMPLES = {
     "run": ([*OF_A_PHANTOM, 'done = run(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", settings=["run.preset=maps"])', 'done.maps["dti/FA"].shape'], "(8, 8, 4)"),
+    "maps": ([*OF_A_PHANTOM, 'done = fit_maps(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", models=["dti", "mono"])', 'done.maps["dti/FA"].shape, done.maps["mono/D"].shape'], "((8, 8, 4), (8, 8, 4))"),
     "report": (
         [
             *OF_A_PHANTOM,

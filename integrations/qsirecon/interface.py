@@ -40,21 +40,21 @@ class FimbriaFit(SimpleInterface):
 
     def _run_interface(self, runtime):
         inputs = self.inputs
-        for model in inputs.models:
-            folder = Path(runtime.cwd) / model
-            line = ["fimbria", "fit", model, inputs.dwi_file, "--bval", inputs.bval_file, "--bvec", inputs.bvec_file]
-            if isdefined(inputs.mask_file):
-                line += ["--mask", inputs.mask_file]
-            if isdefined(inputs.memory):
-                line += ["--memory", inputs.memory]
-            # What a run that was stopped left is made again.
-            line += ["--layout", "bids", "--threads", str(inputs.num_threads), "--force", "--output", str(folder)]
-            done = subprocess.run(line, stderr=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                raise RuntimeError(done.stderr.strip())
-            for path in folder.glob("*_dwimap.nii.gz"):
-                found = re.search(r"model-(\w+?)_param-(\w+?)_(?:desc-(\w+?)_)?dwimap", path.name)
-                label = "_".join(filter(None, found.groups()))
-                if label in SCALARS:
-                    self._results[label] = str(path)
+        folder = Path(runtime.cwd) / "maps"
+        line = ["fimbria", "maps", inputs.dwi_file, "--bval", inputs.bval_file, "--bvec", inputs.bvec_file]
+        line += ["--models", ",".join(inputs.models)]
+        if isdefined(inputs.mask_file):
+            line += ["--mask", inputs.mask_file]
+        if isdefined(inputs.memory):
+            line += ["--memory", inputs.memory]
+        # What a run that was stopped left is made again.
+        line += ["--layout", "bids", "--threads", str(inputs.num_threads), "--force", "--output", str(folder)]
+        done = subprocess.run(line, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        for path in folder.glob("*/*_dwimap.nii.gz"):
+            found = re.search(r"model-(\w+?)_param-(\w+?)_(?:desc-(\w+?)_)?dwimap", path.name)
+            label = "_".join(filter(None, found.groups()))
+            if label in SCALARS:
+                self._results[label] = str(path)
         return runtime

@@ -177,6 +177,9 @@ if TYPE_CHECKING:
         order: Literal["4", "6", "8", 4, 6, 8]
         laplacian: str | float
         positive: bool
+        isotropic: bool
+        odf: bool
+        axes_bmax: float
         big_delta: float
         small_delta: float
         bmax: float
@@ -184,6 +187,9 @@ if TYPE_CHECKING:
 
     class ExpressionOptions(TypedDict, total=False):
         constant: str | float | Sequence[str | float]
+        per_volume: str | float | Sequence[str | float]
+        about: str | float | Sequence[str | float]
+        starts: int
         bmax: float
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"]
         sigma: str | float

@@ -367,6 +367,7 @@ class MapmriFit(Fit):
     mu: Array
     axes: Array
     residual: Array
+    odf: Array
 
 class ExpressionFit(Fit):
     """The maps of fit expr."""

@@ -1595,6 +1595,15 @@ class MapmriModel(Model[MapmriFit]):
         [default: 0.2]
     positive : flag
         Keep the propagator from being negative on a grid out to four times its scale
+    isotropic : flag
+        One scale along all axes, that of 0.7e-3 mm²/s, in place of the tensor's: NG is not
+        defined then
+    odf : flag
+        Also write odf: how much water is displaced into which direction, for `peaks` and
+        `track`
+    axes_bmax : number
+        Largest b of the tensor fit that gives axes and scales (volumes up to 5 % above count)
+        [above 0, s/mm²] [default: 2000]
     big_delta : number
         From the begin of one gradient pulse to that of the other [above 0, ms] [default: 43.1,
         with a warning]
@@ -1636,14 +1645,16 @@ class MapmriModel(Model[MapmriFit]):
         scale along the axes of the tensor, the root of twice diffusivity times diffusion time,
         mm
     axes
-        unit vectors in the axes of gtab, x y z of each: the axes of the series, of the tensor
-        up to b 2000
+        unit vectors in the axes of gtab, x y z of each: the axes of the series, those of the
+        tensor
     residual
         root mean square of measured minus predicted signal, input units
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
         fitted, a negative eigenvalue
+    odf
+        share of water displaced into each direction
     mask
         the mask that was made
     mean_b0
@@ -1680,6 +1691,9 @@ class MapmriModel(Model[MapmriFit]):
         order: Literal["4", "6", "8", 4, 6, 8] | None = None,
         laplacian: str | float | None = None,
         positive: bool | None = None,
+        isotropic: bool | None = None,
+        odf: bool | None = None,
+        axes_bmax: float | None = None,
         big_delta: float | None = None,
         small_delta: float | None = None,
         bmax: float | None = None,
@@ -1690,6 +1704,9 @@ class MapmriModel(Model[MapmriFit]):
             order=order,
             laplacian=laplacian,
             positive=positive,
+            isotropic=isotropic,
+            odf=odf,
+            axes_bmax=axes_bmax,
             big_delta=big_delta,
             small_delta=small_delta,
             bmax=bmax,
@@ -1710,6 +1727,16 @@ class ExpressionModel(Model[ExpressionFit]):
         for no bound; or (start, 'fixed')
     constant : text
         A map of one volume that the expression takes as a constant of each voxel
+    per_volume : text
+        Numbers of the volumes, such as echo times, that the expression takes by name: a list,
+        the column of that name in a .tsv, or of a sidecar (.json) the key of that name; TE, TI,
+        TR, delta and Delta are EchoTime, InversionTime, RepetitionTime, SmallDelta and
+        LargeDelta too
+    about : text
+        What a parameter is, for the sidecar of its map, with its unit in brackets at the end
+    starts : integer
+        Fit each voxel from so many starts and keep the smallest residual: the others are spread
+        within the bounds of the parameters that have both [1 to 1000] [default: 1]
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -1789,6 +1816,9 @@ class ExpressionModel(Model[ExpressionFit]):
         param: Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]] | str | Sequence[str],
         *,
         constant: str | float | Sequence[str | float] | None = None,
+        per_volume: str | float | Sequence[str | float] | None = None,
+        about: str | float | Sequence[str | float] | None = None,
+        starts: int | None = None,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: str | float | None = None,
@@ -1804,6 +1834,9 @@ class ExpressionModel(Model[ExpressionFit]):
             model=model,
             param=param,
             constant=constant,
+            per_volume=per_volume,
+            about=about,
+            starts=starts,
             bmax=bmax,
             likelihood=likelihood,
             sigma=sigma,

@@ -17,6 +17,7 @@ __all__ = [
     "convert",
     "correct",
     "demo",
+    "fit_maps",
     "fixel",
     "make_mask",
     "normalise",
@@ -177,6 +178,141 @@ def run(
         Said("--memory", memory),
     ]
     return made("run", output, options, progress)
+
+
+def fit_maps(
+    dwi: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    models: str | float | Sequence[str | float] | None = None,
+    preset: Literal["hbcd", "abcd"] | None = None,
+    settings: str | float | Sequence[str | float] | None = None,
+    bval: str | PathLike[str] | None = None,
+    bvec: str | PathLike[str] | None = None,
+    fslgrad: Sequence[str | PathLike[str]] | None = None,
+    grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    b0_threshold: float | None = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
+    mask: str | PathLike[str] | None = None,
+    grad_dev: str | PathLike[str] | None = None,
+    scratch: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    resume: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    layout: Literal["fimbria", "fsl", "mrtrix", "bids"] | None = None,
+    threads: int | None = None,
+    device: str | float | None = None,
+    device_memory: float | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Fit several models to a series in one pass: `fit dti,dki,noddi DWI`.
+
+    Parameters
+    ----------
+    dwi : path
+        Diffusion-weighted series, 4-D
+    output : path
+        Folder to write
+    models : text
+        The models, each in a folder of its name: those of `fimbria fit`
+    preset : {hbcd, abcd}
+        The models of a study, with its limits of b; models adds others
+    settings : text
+        Set one option of a model, such as dti.method=nlls; may be repeated
+    bval : path
+        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
+    bvec : path
+        Directions, FSL form [default: found beside the image]
+    fslgrad : path
+        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+    grad : path
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+    bmatrix : path
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
+    bvec_frame : {fsl, voxel, scanner}
+        Axes in which bvecs or b-matrices are given [default: fsl]
+    b0_threshold : number
+        b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
+    bvalue_scaling : {auto, yes, no}
+        What directions that are not of unit length mean [default: auto]
+    mask : path
+        Voxels to work on: a 3-D image on the grid of the series, inside where above zero
+        [default: one made of the series, as `fimbria mask` makes it]
+    grad_dev : path
+        Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
+        directions; for `fit dti` and `sticks`, other methods refuse it
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    force : flag
+        Compute everything again and overwrite existing outputs
+    resume : flag
+        Keep the stages that an earlier run finished with the same inputs and parameters
+    format : {nii.gz, nii, mif}
+        Format of the maps [default: nii.gz, or mif with layout mrtrix]
+    layout : {fimbria, fsl, mrtrix, bids}
+        Whose names, orders and frames to write [default: fimbria]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    device : text
+        Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
+        gpu, gpu:0,1 or opencl:0 [default: auto]
+    device_memory : number
+        Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> done = fit_maps(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", models=["dti", "mono"])
+    >>> done.maps["dti/FA"].shape, done.maps["mono/D"].shape
+    ((8, 8, 4), (8, 8, 4))
+    """
+    options = [
+        Said("", dwi),
+        Said("--models", models, delimiter=","),
+        Said("--preset", preset),
+        Said("--set", settings, is_repeated=True),
+        Said("--bval", bval),
+        Said("--bvec", bvec),
+        Said("--fslgrad", fslgrad),
+        Said("--grad", grad),
+        Said("--bmatrix", bmatrix),
+        Said("--bvec-frame", bvec_frame),
+        Said("--b0-threshold", b0_threshold),
+        Said("--bvalue-scaling", bvalue_scaling),
+        Said("--mask", mask),
+        Said("--grad-dev", grad_dev),
+        Said("--scratch", scratch),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--resume", resume),
+        Said("--format", format),
+        Said("--layout", layout),
+        Said("--threads", threads),
+        Said("--device", device),
+        Said("--device-memory", device_memory),
+        Said("--memory", memory),
+    ]
+    return made("maps", output, options, progress)
 
 
 def report(

@@ -149,6 +149,9 @@ pub fn run_stages(
         outputs.extend(record.outputs_below(stage.name()));
         log.adopt_warnings(stage.name(), &record.warnings);
         products.note(record);
+        if index + 1 < stages.len() {
+            products.keep_for(&stages[index + 1..]);
+        }
     }
     let mut parameters: Map<_, _> =
         stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();

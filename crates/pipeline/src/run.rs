@@ -2,6 +2,7 @@
 
 mod demo;
 mod error;
+mod maps;
 mod needs;
 mod plan;
 mod preset;
@@ -26,6 +27,7 @@ use crate::{Choice as _, MapStyle, Named};
 
 pub use self::demo::demo_stages;
 pub use self::error::ConfigError;
+pub use self::maps::Study;
 use self::plan::Plan;
 pub use self::preset::Preset;
 

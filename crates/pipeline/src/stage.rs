@@ -97,6 +97,14 @@ impl Products {
         self.declared = Some((stage.name(), known, made));
     }
 
+    /// Drops what none of `stages` takes.
+    pub(crate) fn keep_for(&mut self, stages: &[Box<dyn Stage>]) {
+        let taken = stages.iter().flat_map(|stage| stage.takes());
+        let mut kept: Vec<_> = taken.map(|taken| taken.product.id).collect();
+        kept.push(TypeId::of::<StageRecords>());
+        self.made.retain(|id, _| kept.contains(id));
+    }
+
     /// From now on nobody is at work.
     pub(crate) fn close(&mut self) {
         self.declared = None;

@@ -40,11 +40,32 @@ fn mistakes_are_named_with_their_column() {
         format!("{FIT} --model S0 --param S0=1 --bmax nan"),
         format!("{FIT} --model S0 --param S0=1 --background mask.nii"),
         format!("{FIT} --model S0 --param S0=1 --sigma 3"),
+        format!("{FIT} --model S0 --param S0=1 --about D=what"),
         format!("{FIT} --model S0*k --param S0=1 --constant k=a --constant k=b"),
     ] {
         let ran = folder.run(&line);
         assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_fit_leaves_a_file_that_fits_another_series() {
+    let folder = Folder::with_subject();
+    std::fs::write(folder.join("te.txt"), "1 ".repeat(folder.image("dwi.nii").n_volumes)).unwrap();
+    let model = "--model S0*exp(-b*D)*TE --param S0=500,0,1e6 --param D=1,0,5 --starts 2 \
+                 --about D=diffusivity[um^2/ms]";
+    let series = "dwi.nii --mask mask.nii --bvec-frame scanner --per-volume TE=te.txt";
+    folder.done(&format!("fit expr {series} {model} --layout bids -o out"));
+    folder.done(&format!("fit out/model.toml {series} --layout bids -o again"));
+    let [first, second] = ["out", "again"].map(|out| {
+        ["model.toml", "model-expression_param-d_dwimap.json"]
+            .map(|file| std::fs::read_to_string(folder.join(&format!("{out}/{file}"))).unwrap())
+    });
+    assert_eq!(first, second);
+    assert!(first[0].contains("# needs --per-volume TE=FILE"), "{}", first[0]);
+    assert!(first[1].contains("um^2/ms"), "{}", first[1]);
+    let said = folder.failed("fit out/model.toml dwi.nii --mask mask.nii -o x");
+    assert!(said.contains("unknown name 'TE'"), "{said}");
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod kills;
 mod life;
 #[cfg(target_os = "linux")]
 mod life_devices;
+mod maps;
 mod mask;
 mod memory;
 mod methods_text;

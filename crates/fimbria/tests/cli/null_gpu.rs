@@ -82,6 +82,7 @@ const CASES: &[Case] = &[
     case("qsm", Echoes, "field.nii --mask gre/mask.nii --method dqsm --iterations 2"),
     case("qsm", Echoes, "field.nii --mask gre/mask.nii --method rts"),
     case("run", Whole, "s/dwi.nii --mask s/mask.nii --set run.fits=[\"dti\",\"fod\"]"),
+    case("maps", Whole, "s/dwi.nii --mask s/mask.nii --models dti,mono"),
     case("bids", Whole, "in OUT participant --participant-label 01"),
     case("demo", Demo, "--voxel 10"),
 ];

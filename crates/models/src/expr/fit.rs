@@ -32,8 +32,9 @@ pub(super) struct ExprFit<'a> {
     options: &'a ExprOptions,
     expression: Expression,
     lm: LmOptions,
-    /// b gx gy gz of each volume.
+    /// b gx gy gz of each volume, and what else the formula takes of it.
     covariates: Vec<f32>,
+    n_covariates: usize,
     n_volumes: usize,
     /// Rows of constants after the samples, the noise map among them.
     n_constants: usize,
@@ -49,7 +50,10 @@ impl<'a> ExprFit<'a> {
         options: &'a ExprOptions,
     ) -> Result<Self, ExprFitError> {
         let parameters: Vec<&str> = options.parameters.iter().map(|p| p.name.as_str()).collect();
-        check_names(&parameters, named, options.curve.errors)?;
+        let samples: Vec<&str> =
+            COVARIATES.into_iter().chain(options.acquired.iter().map(|of| of.0.as_str())).collect();
+        let taken = [named, &samples[COVARIATES.len()..]].concat();
+        check_names(&parameters, &taken, options.curve.errors)?;
         for Parameter { name, start, lower, upper, .. } in &options.parameters {
             // A bound may be infinite; a start may not, nor any of them be NaN.
             if !(start.is_finite() && lower <= start && start <= upper) {
@@ -62,12 +66,13 @@ impl<'a> ExprFit<'a> {
             Noise::Level(sigma) => Sigma::Shared(sigma as f32),
             Noise::Unknown => Sigma::Shared(0.0),
         };
-        let names = Names { parameters: &parameters, samples: &COVARIATES, problems: named };
+        let names = Names { parameters: &parameters, samples: &samples, problems: named };
         let expression = Expression::new(&options.formula, &names)
             .map_err(|reason| ExprFitError::Formula { formula: options.formula.clone(), reason })?;
         let covariates = volumes.iter().flat_map(|&volume| {
             let [x, y, z] = protocol.dirs_ras[volume];
-            [protocol.b[volume], x, y, z].map(|value| value as f32)
+            let acquired = options.acquired.iter().map(move |(_, values)| values[volume]);
+            [protocol.b[volume], x, y, z].into_iter().chain(acquired).map(|value| value as f32)
         });
         let fit = Self {
             options,
@@ -79,6 +84,7 @@ impl<'a> ExprFit<'a> {
                 covariance: options.curve.errors,
             },
             covariates: covariates.collect(),
+            n_covariates: samples.len(),
             n_volumes: volumes.len(),
             n_constants: named.len() + usize::from(noise == Noise::Map),
         };
@@ -100,7 +106,7 @@ impl<'a> ExprFit<'a> {
     /// Where no map comes in, a formula without a value at its start has none in any voxel.
     fn try_start(&self) -> Result<(), ExprFitError> {
         let start: Vec<f64> = self.options.parameters.iter().map(|p| p.start).collect();
-        let covariates = self.covariates.chunks_exact(COVARIATES.len()).enumerate();
+        let covariates = self.covariates.chunks_exact(self.n_covariates).enumerate();
         for (volume, covariates) in covariates {
             let known: Vec<f64> = covariates.iter().map(|&value| f64::from(value)).collect();
             let value = self.expression.value(&start, &known, &[]);
@@ -159,7 +165,7 @@ impl<'a> ExprFit<'a> {
         let at: Vec<f64> = parameters.iter().enumerate().map(inside).collect();
         let known: Vec<f64> = self.covariates.iter().map(|&value| f64::from(value)).collect();
         let signals = |p: &[f64]| -> Vec<f64> {
-            let of_volumes = known.chunks_exact(COVARIATES.len());
+            let of_volumes = known.chunks_exact(self.n_covariates);
             of_volumes.map(|covariates| self.expression.value(p, covariates, &[])).collect()
         };
         let mut basis: Vec<Vec<f64>> = Vec::new();

@@ -1,11 +1,12 @@
 //! A signal model given as text, fitted in every voxel by Levenberg-Marquardt.
 //!
 //! `S0*exp(-b*D)+C` is a formula over its parameters; over `b` in ms/µm² and the direction `gx`,
-//! `gy`, `gz` of each volume, in scanner RAS axes and zero where there is none; and over maps that
-//! are constants of each voxel. The CPU interprets it in SIMD lanes, devices compile it to a kernel;
+//! `gy`, `gz` of each volume, in scanner RAS axes and zero where there is none; over other numbers of each
+//! volume, such as echo times; and over maps that are constants of each voxel. The CPU interprets it in SIMD lanes, devices compile it to a kernel;
 //! where multiply-add is fused both give the same bits.
 
 mod fit;
+mod starts;
 
 use std::borrow::Cow;
 
@@ -34,6 +35,11 @@ pub struct ExprOptions {
     pub formula: String,
     /// Its parameters, in the order of the maps; in units of their own.
     pub parameters: Vec<Parameter>,
+    /// Numbers of each volume of the series that the formula takes by name, in units of their own.
+    pub acquired: Vec<(String, Vec<f64>)>,
+    /// From how many starts each voxel is fitted; the others are spread within the bounds of parameters that
+    /// have both.
+    pub starts: usize,
     /// What all such fits may be told; a map of the noise level may be given instead of its σ.
     pub curve: CurveOptions,
 }
@@ -113,6 +119,16 @@ pub enum ExprFitError {
         /// Its volumes.
         volumes: usize,
     },
+    /// Numbers of volumes that are not those of the series.
+    #[error("'{name}' has {values} numbers for {volumes} volumes, or one that is none")]
+    Acquired {
+        /// The name.
+        name: String,
+        /// How many there are.
+        values: usize,
+        /// The volumes of the series.
+        volumes: usize,
+    },
     /// A map of a noise level that nothing takes, or without a level.
     #[error("{0}")]
     SigmaMap(&'static str),
@@ -177,13 +193,33 @@ pub fn fit(
         inputs.push(image);
     }
     let named: Vec<&str> = constants.named.iter().map(|(name, _)| name.as_str()).collect();
-    let fit = ExprFit::new(&protocol, &volumes, &named, noise, options)?;
+    for (name, values) in &options.acquired {
+        if values.len() != signals.n_volumes() || !values.iter().all(|value| value.is_finite()) {
+            let (name, values) = (name.clone(), values.len());
+            return Err(ExprFitError::Acquired { name, values, volumes: signals.n_volumes() });
+        }
+    }
     let inputs = Stacked(inputs);
     let job = Job { name: "fitting the expression", inputs: &inputs, mask, progress };
-    Ok(job.run(&fit, on)?)
+    let from = |parameters| -> Result<Fitted, ExprFitError> {
+        let options = ExprOptions { parameters, ..options.clone() };
+        Ok(job.run(&ExprFit::new(&protocol, &volumes, &named, noise, &options)?, on)?)
+    };
+    let mut starts = starts::starts(&options.parameters, options.starts).into_iter();
+    let mut best = from(starts.next().unwrap_or_default())?;
+    for parameters in starts {
+        match from(parameters) {
+            Ok(fitted) => starts::keep_better(&mut best, &fitted, mask),
+            // Nobody asked for this one.
+            Err(ExprFitError::Start { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(best)
 }
 
-/// Whether a gradient table determines the formula, whose constants have the names `constants`.
+/// Whether a gradient table determines the formula, as far as can be said before anything is read:
+/// `constants` are the names of its maps and of its numbers of volumes.
 ///
 /// # Errors
 /// [`ExprFitError`] says why not.

@@ -93,6 +93,14 @@ impl Basis {
         row
     }
 
+    /// The propagator's polynomial at t = x/u: without its Gaussian and the common factor.
+    #[inline(always)]
+    pub(super) fn polynomial(&self, t: [f64; 3], coefficients: &[f64]) -> f64 {
+        let [x, y, z] = t.map(|t| hermite(t, 1.0));
+        let of_degrees = coefficients.iter().zip(&self.degrees);
+        of_degrees.map(|(a, n)| a * x[n[0]] * y[n[1]] * z[n[2]]).sum()
+    }
+
     /// Adds `weight` times the matrix of the Laplacian, ∫ ∇²φᵢ ∇²φⱼ dq, for axes of these u (mm), to a
     /// row-major symmetric matrix.
     #[inline(always)]

@@ -7,6 +7,7 @@
 
 mod basis;
 mod indices;
+mod odf;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -15,8 +16,10 @@ mod voxel;
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::active_set::Constraints;
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
+use fimbria_tensors::sh::sh_count;
 
 use self::basis::Basis;
+use self::odf::Rays;
 use self::voxel::Propagators;
 use crate::curve::{CurveError, Protocol, of_axis};
 use crate::dti::{self, DtiMap, DtiOptions};
@@ -71,6 +74,13 @@ pub struct MapmriOptions {
     pub laplacian: Laplacian,
     /// Keep the propagator from being negative on a grid.
     pub positive: bool,
+    /// One scale along all axes, that of [`ISOTROPIC_DIFFUSIVITY`].
+    pub isotropic: bool,
+    /// Also make the map `odf`.
+    pub odf: bool,
+    /// Volumes of the tensor that gives axes and scales: b up to this (s/mm²). Beyond 2000 signals are far from
+    /// a Gaussian's, and NG has no meaning.
+    pub axes_b_max_s_per_mm2: f64,
     /// From the begin of one gradient pulse to that of the other, s.
     pub big_delta_s: f64,
     /// How long each lasts, s.
@@ -84,20 +94,32 @@ impl Default for MapmriOptions {
             order: Order::Six,
             laplacian: Laplacian::Weight(0.2),
             positive: false,
+            isotropic: false,
+            odf: false,
+            axes_b_max_s_per_mm2: 2000.0,
             big_delta_s: 0.0431,
             small_delta_s: 0.0106,
         }
     }
 }
 
-/// Volumes of the tensor that gives axes and scales: b up to this (s/mm²), beyond which signals are far from a
-/// Gaussian's and NG has no meaning.
-const AXES_B_MAX: f64 = 2000.0;
+/// Of the one scale of isotropic series, µm²/ms.
+pub const ISOTROPIC_DIFFUSIVITY: f64 = 0.7;
 /// The grid of positivity, in units of the scale along each axis: up to this far, so far apart.
 const GRID: (f64, f64) = (4.0, 0.5);
 
-/// The maps of a fit, in order.
-pub fn maps(order: Order) -> Vec<MapSpec> {
+/// The maps of a fit, in order: of isotropic series without NG, NGpar and NGperp, whose Gaussian is that of the tensor.
+pub fn maps(options: &MapmriOptions) -> Vec<MapSpec> {
+    let mut maps = all_maps(options.order);
+    maps.retain(|map| match &*map.name {
+        "NG" | "NGpar" | "NGperp" => !options.isotropic,
+        "odf" => options.odf,
+        _ => true,
+    });
+    maps
+}
+
+fn all_maps(order: Order) -> Vec<MapSpec> {
     let share = |name: &'static str, about: &'static str| {
         MapSpec::scalar(name, "", about).within(Window::Fixed([0.0, 1.0]))
     };
@@ -139,7 +161,15 @@ pub fn maps(order: Order) -> Vec<MapSpec> {
             MapKind::Peaks,
             9,
             "",
-            "unit vectors in scanner RAS axes, x y z of each: the axes of the series, of the tensor up to b 2000",
+            "unit vectors in scanner RAS axes, x y z of each: the axes of the series, those of the tensor",
+        ),
+        volumes(
+            "odf",
+            MapKind::Harmonics(odf::DEGREE),
+            sh_count(odf::DEGREE),
+            "",
+            "share of water displaced into each direction: the propagator times r² along it, spherical harmonics in \
+             MRtrix3's basis and order, scanner RAS axes; integral 1",
         ),
         MapSpec::residual(),
         MapSpec::status(),
@@ -187,7 +217,7 @@ fn protocol(gradients: &GradientTable, options: &MapmriOptions) -> Result<Protoc
 /// # Errors
 /// [`CurveError`] says why not.
 pub fn check(gradients: &GradientTable, options: &MapmriOptions) -> Result<(), CurveError> {
-    of_axis(gradients, &protocol(gradients, options)?, AXES_B_MAX).map(drop)
+    of_axis(gradients, &protocol(gradients, options)?, options.axes_b_max_s_per_mm2).map(drop)
 }
 
 /// Fits the series to all volumes of each voxel: maps `RTOP`, `RTAP`, `RTPP`, `MSD`, `QIV`, `NG`, `NGpar`,
@@ -205,7 +235,7 @@ pub fn fit(
 ) -> Result<Fitted, CurveError> {
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options)?;
-    let (volumes, table) = of_axis(gradients, &protocol, AXES_B_MAX)?;
+    let (volumes, table) = of_axis(gradients, &protocol, options.axes_b_max_s_per_mm2)?;
     let taken = [DtiMap::V1, DtiMap::V2, DtiMap::V3, DtiMap::L1, DtiMap::L2, DtiMap::L3];
     let tensor = DtiOptions { maps: taken.to_vec(), ..DtiOptions::default() };
     let few = SelectedVolumes { source: signals, volumes };
@@ -216,7 +246,8 @@ pub fn fit(
     let inputs = Stacked(inputs);
     let basis = Basis::new(options.order.degree());
     let grid = options.positive.then(|| grid(&basis));
-    let fit = Propagators { basis, grid, protocol, options: options.clone() };
+    let rays = options.odf.then(Rays::new);
+    let fit = Propagators { basis, grid, rays, protocol, options: options.clone() };
     let job = Job { name: "fitting propagators", inputs: &inputs, mask, progress };
     Ok(job.run(&fit, on)?)
 }

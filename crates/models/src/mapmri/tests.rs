@@ -2,6 +2,7 @@ use std::f64::consts::PI;
 
 use super::basis::{Basis, MOST, hermite};
 use super::indices::indices;
+use super::odf::{DEGREE, Rays, ray};
 use super::*;
 
 /// Σ over a range of equal steps: of what falls like a Gaussian at both ends the trapezoidal rule is exact to
@@ -119,6 +120,55 @@ fn indices_are_the_integrals_that_define_them() {
     };
     let moment = -(curvature(0) + curvature(1) + curvature(2)) / (4.0 * PI * PI);
     assert!((found.msd / moment - 1.0).abs() < 1e-5, "{} {moment}", found.msd);
+}
+
+/// Axes of no symmetry.
+fn axes() -> [[f64; 3]; 3] {
+    let (s, c) = 0.7_f64.sin_cos();
+    [[c, s, 0.0], [-0.6 * s, 0.6 * c, 0.8], [0.8 * s, -0.8 * c, 0.6]]
+}
+
+#[test]
+fn a_ray_is_the_integral_of_the_propagator_along_it() {
+    for order in [4, 8] {
+        let basis = Basis::new(order);
+        let (a, u) = example(&basis);
+        let g = [0.48, 0.6, 0.64];
+        let at = |r: f64| {
+            let t = [0, 1, 2].map(|k| r * (0..3).map(|i| g[i] * axes()[k][i]).sum::<f64>() / u[k]);
+            let row = basis.propagator_row(t);
+            row.iter().zip(&a).map(|(x, a)| x * a).sum::<f64>() * r * r
+        };
+        let scale = 0.005;
+        // Half of the even function's.
+        let expected =
+            0.5 * scale * integral(|t| at(scale * t)) / ((2.0 * PI).powf(1.5) * u[0] * u[1] * u[2]);
+        let ray = ray(&basis, &a, u, axes(), g);
+        assert!((ray / expected - 1.0).abs() < 1e-12, "{ray} {expected}");
+    }
+}
+
+#[test]
+fn the_density_of_directions_of_a_gaussian_is_that_of_its_tensor() {
+    let basis = Basis::new(6);
+    let mut a = vec![0.0; basis.len()];
+    a[0] = 1.0;
+    let u = [0.008, 0.006, 0.0055];
+    let harmonics: Vec<f64> = Rays::new().harmonics(&basis, &a, u, axes()).collect();
+    // What is cut off at degree 8 is all that is missing.
+    assert!((harmonics[0] * (4.0 * PI).sqrt() - 1.0).abs() < 1e-3, "{}", harmonics[0]);
+    for g in axes() {
+        let row = fimbria_tensors::sh::evaluate(fimbria_tensors::sh::ShBasis::Mrtrix, DEGREE, g);
+        let value: f64 = row.iter().zip(&harmonics).map(|(y, c)| y * c).sum();
+        let v: f64 = (0..3)
+            .map(|k| {
+                let along: f64 = (0..3).map(|i| g[i] * axes()[k][i]).sum();
+                (along / u[k]).powi(2)
+            })
+            .sum();
+        let expected = v.powf(-1.5) / (4.0 * PI * u[0] * u[1] * u[2]);
+        assert!((value / expected - 1.0).abs() < 0.01, "{value} {expected}");
+    }
 }
 
 #[test]

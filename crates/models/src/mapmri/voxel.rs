@@ -7,8 +7,9 @@ use pulp::{Simd, WithSimd};
 
 use super::basis::Basis;
 use super::indices::{Indices, indices};
+use super::odf::Rays;
 use super::solve::{backward, cross_validated, dot, factor, forward};
-use super::{Laplacian, MapmriOptions, maps};
+use super::{ISOTROPIC_DIFFUSIVITY, Laplacian, MapmriOptions, maps};
 use crate::curve::Protocol;
 use crate::voxelwise::{Tile, VoxelFit};
 
@@ -22,13 +23,15 @@ pub(super) struct Propagators {
     pub(super) basis: Basis,
     /// Where the propagator must not be negative.
     pub(super) grid: Option<Constraints>,
+    /// Where its density of directions is evaluated.
+    pub(super) rays: Option<Rays>,
     pub(super) protocol: Protocol,
     pub(super) options: MapmriOptions,
 }
 
 impl VoxelFit for Propagators {
     fn maps(&self) -> Vec<MapSpec> {
-        maps(self.options.order)
+        maps(&self.options)
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
@@ -103,7 +106,11 @@ impl Propagators {
         let unit = |k: usize| [0, 1, 2].map(|i| input(b.len() + 3 * k + i));
         let axes = [unit(0), unit(1), unit(2)];
         // µm²/ms.
-        let along = [0, 1, 2].map(|k| (1e3 * input(b.len() + 9 + k)).max(LEAST_DIFFUSIVITY));
+        let of_tensor = |k: usize| (1e3 * input(b.len() + 9 + k)).max(LEAST_DIFFUSIVITY);
+        let along = match self.options.isotropic {
+            true => [ISOTROPIC_DIFFUSIVITY; 3],
+            false => [0, 1, 2].map(of_tensor),
+        };
         let scale = unweighted.iter().map(|&v| input(v)).sum::<f64>() / unweighted.len() as f64;
         let has_axes = axes[0] != [0.0; 3] && along.iter().all(|d| d.is_finite());
         if !(scale > 0.0 && scale.is_finite() && has_axes) {
@@ -243,9 +250,13 @@ impl Propagators {
             .map(|(row, a)| a * dot(row, &room.coefficients))
             .sum();
         let [s0, residual] = rest;
-        let scalars = [rtop, rtap, rtpp, msd, qiv, ng[0], ng[1], ng[2], norm, s0];
-        let values = scalars.into_iter().chain(room.coefficients.iter().copied());
-        let values = values.chain(u).chain(axes.into_iter().flatten()).chain([residual]);
+        let odf = self.rays.as_ref();
+        let odf = odf.map(|rays| rays.harmonics(&self.basis, &room.coefficients, u, axes));
+        let ng = (!self.options.isotropic).then_some(ng);
+        let values = [rtop, rtap, rtpp, msd, qiv].into_iter().chain(ng.into_iter().flatten());
+        let values = values.chain([norm, s0]).chain(room.coefficients.iter().copied());
+        let values = values.chain(u).chain(axes.into_iter().flatten());
+        let values = values.chain(odf.into_iter().flatten()).chain([residual]);
         room.values.iter_mut().zip(values).for_each(|(to, value)| *to = value);
     }
 }

@@ -1,7 +1,7 @@
 //! Models given as text, fitted over a mask.
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::Fitted;
 use fimbria_models::curve::{CurveOptions, Likelihood};
 use fimbria_models::dti::Precision;
@@ -37,6 +37,8 @@ fn series(background: f64) -> Image {
 
 fn options(formula: &str) -> ExprOptions {
     ExprOptions {
+        acquired: Vec::new(),
+        starts: 1,
         formula: formula.into(),
         parameters: vec![Parameter::new("S0", 500.0, 0.0, 1e5), Parameter::new("D", 1.0, 0.0, 5.0)],
         curve: CurveOptions::default(),
@@ -63,6 +65,44 @@ fn b_is_in_ms_per_um2_and_parameters_come_back() {
         assert!((at("S0") / s0 - 1.0).abs() < 1e-5 && (at("D") - d).abs() < 1e-5);
         assert!(at("residual") < 1e-3 && at("iterations") >= 2.0);
     }
+}
+
+#[test]
+fn numbers_of_each_volume_come_in_by_name() {
+    let mut image = series(0.0);
+    let times: Vec<f64> = (0..image.n_volumes).map(|v| [0.5, 1.0, 1.5][v % 3]).collect();
+    for (v, te) in times.iter().enumerate() {
+        image.volume_mut(v).iter_mut().for_each(|sample| *sample *= (-te / 0.8).exp() as f32);
+    }
+    let mut options = options("S0*exp(-b*D - TE/T2)");
+    options.parameters.push(Parameter::new("T2", 0.5, 0.01, 5.0));
+    options.acquired = vec![("TE".to_owned(), times)];
+    let fitted = run(&image, VoxelConstants::default(), &options).unwrap();
+    // Rounding of f32 samples.
+    assert!(fitted.map("T2").unwrap().data.iter().all(|t2| (t2 - 0.8).abs() < 1e-4));
+    options.acquired[0].1.pop();
+    let said = run(&image, VoxelConstants::default(), &options).unwrap_err().to_string();
+    assert!(said.contains("'TE' has 9 numbers for 10 volumes"), "{said}");
+}
+
+#[test]
+fn of_several_starts_the_best_fit_stays() {
+    // From D = 0.75 the way down ends at the bound.
+    let mut options = options("S0*(2 + cos(7*D + b))");
+    options.parameters[1] = Parameter::new("D", 0.75, 0.0, 0.8);
+    let mut image = series(0.0);
+    for (v, b) in table().b_s_per_mm2.iter().enumerate() {
+        image.volume_mut(v).fill((400.0 * (2.0 + (7.0 * 0.1 + b / 1000.0).cos())) as f32);
+    }
+    let off = |starts| {
+        let options = ExprOptions { starts, ..options.clone() };
+        let fitted = run(&image, VoxelConstants::default(), &options).unwrap();
+        let count = |status| fitted.status.count(status);
+        let counted = count(Status::Fitted) + count(Status::Constrained);
+        assert_eq!(counted, GRID.len() as u64, "{starts}");
+        (fitted.map("D").unwrap().data[0] - 0.1).abs()
+    };
+    assert!(off(1) > 0.1 && off(8) < 1e-4, "{} {}", off(1), off(8));
 }
 
 #[test]

@@ -119,6 +119,8 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
             let kurtosis = Dki1dOptions { curve: curve.clone(), eta: Eta::Fixed(0.01) };
             let stretched = StremiOptions { curve: curve.clone(), ..StremiOptions::default() };
             let text = ExprOptions {
+                acquired: Vec::new(),
+                starts: 1,
                 formula: formula.into(),
                 parameters: parameters.to_vec(),
                 curve: curve.clone(),

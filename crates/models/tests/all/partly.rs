@@ -149,6 +149,8 @@ fn an_expression_keeps_what_its_volumes_determine() {
     let table = along_x(&[250.0, 500.0, 1000.0, 2000.0, 3000.0]);
     let (image, mask) = series(&table, 1e6, |b, _| (-0.7 * b).exp());
     let options = ExprOptions {
+        acquired: Vec::new(),
+        starts: 1,
         formula: "S0*(exp(-b*D) + f*exp(-b*10*R))".into(),
         parameters: vec![
             Parameter::new("S0", 400.0, 0.0, 1e5),

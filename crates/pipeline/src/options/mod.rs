@@ -43,6 +43,7 @@ pub use number::{Number, Quantity, above, any, at_least, one_of, within};
 pub use resolved::{Place, Resolve, Resolved};
 pub use takes::{FileType, Takes};
 pub use values::{
-    OptionError, Options, Values, from_values, in_run, in_words, paths_beside, refuse_unused, usual,
+    OptionError, Options, Values, from_values, in_run, in_words, paths_beside, refuse_unused,
+    usual, words_of_values,
 };
 pub use ways::{Variant, Way, Ways, list, values_of, with_defaults_of};

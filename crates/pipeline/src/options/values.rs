@@ -74,6 +74,16 @@ pub fn in_words(value: &mut toml::Value) {
 /// [`OptionError`].
 pub fn from_values<T: Options>(values: &Values) -> Result<T, OptionError> {
     let mut command = T::augment_args(Command::new("options").no_binary_name(true));
+    let words = words_of_values(&command, values)?;
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| unusable(&error))?;
+    T::from_arg_matches(&matches).map_err(|error| unusable(&error))
+}
+
+/// The words that give a command's options these values.
+///
+/// # Errors
+/// [`OptionError`] for what is none of its options, and values that no words give.
+pub fn words_of_values(command: &Command, values: &Values) -> Result<Vec<String>, OptionError> {
     let (mut words, mut positional) = (Vec::new(), Vec::new());
     for (key, value) in values {
         let Some(arg) = command.get_arguments().find(|arg| arg.get_id() == key.as_str()) else {
@@ -89,8 +99,7 @@ pub fn from_values<T: Options>(values: &Values) -> Result<T, OptionError> {
         words.push("--".to_owned());
         words.append(&mut positional);
     }
-    let matches = command.try_get_matches_from_mut(words).map_err(|error| unusable(&error))?;
-    T::from_arg_matches(&matches).map_err(|error| unusable(&error))
+    Ok(words)
 }
 
 /// The same for a run, in which the defaults of some options differ ([`InRun`]).

@@ -44,6 +44,20 @@ pub enum ConfigError {
         /// What there is.
         known: String,
     },
+    /// A name or setting that is of no fit that is made.
+    #[error("`{name}` is none of the fits {known}")]
+    NoFit {
+        /// As given.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A fit that is made already.
+    #[error("{0} is named twice, or is one of the study's")]
+    Repeated(String),
+    /// An option that is what makes a fit that of the study.
+    #[error("{0} is set by the study: fit that model alone to have it otherwise")]
+    SetByStudy(String),
     /// The gradient table, which says what can be fitted, cannot be read.
     #[error(transparent)]
     Gradients(#[from] LoadError),

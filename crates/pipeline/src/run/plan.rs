@@ -63,7 +63,7 @@ impl Plan {
         self.left_out.iter().any(|left_out| left_out.stages.iter().any(|name| name == stage))
     }
 
-    fn leave_out(&mut self, stages: Vec<String>, reason: String) {
+    pub(super) fn leave_out(&mut self, stages: Vec<String>, reason: String) {
         self.left_out.push(LeftOut { stages, reason });
     }
 

@@ -10,7 +10,7 @@ use fimbria_models::gradient_check::{GradientCheck, GradientVerdict, TableChange
 use serde_json::{Value, json};
 
 use super::fits::dti;
-use super::fits::fit_maps::{FitMaps, Maps};
+use super::fits::fit_maps::{FitMaps, FitModel as _, Maps};
 use super::load::{Load, Subject, SubjectFiles};
 use super::method::Method;
 use crate::options::usual;
@@ -198,6 +198,7 @@ impl Stage for FixGradients {
 /// The tensor fit that a check rests on.
 fn fit_of_check() -> FitMaps<dti::Parameters> {
     FitMaps {
+        name: dti::Parameters::STAGE,
         parameters: usual::<dti::Parameters>(),
         style: MapStyle::default(),
         entities: String::new(),

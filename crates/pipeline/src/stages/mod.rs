@@ -36,6 +36,7 @@ pub mod methods;
 pub mod normalise;
 mod outside;
 pub mod peaks;
+mod per_volume;
 pub mod phantom;
 mod pictures;
 pub mod protocol;

@@ -9,6 +9,7 @@ use fimbria_pipeline::options;
 
 use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
+use crate::commands::fit::short_forms;
 use crate::failure::Failure;
 use crate::pipes::{self, Piped};
 use crate::{examples, single_dash, version};
@@ -52,7 +53,7 @@ impl Cli {
     /// # Errors
     /// [`Failure::Usage`], also for help.
     pub(crate) fn of_words(words: Vec<OsString>) -> Result<(Self, Piped), Failure> {
-        let (words, piped) = pipes::taken(words)?;
+        let (words, piped) = pipes::taken(short_forms::in_full(words)?)?;
         let mut command = Self::described();
         let words = single_dash::with_two_dashes(&command, words);
         if version::more_is_asked(words.iter().filter_map(|word| word.to_str())) {

@@ -42,6 +42,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria fit dti dwi.nii.gz -o dti",
             "fimbria fit dki dwi.nii.gz --mask mask.nii.gz -o dki",
             "fimbria fit fod dwi.nii.gz --mask mask.nii.gz -o fod",
+            "fimbria fit dti,dki,noddi,mapmri dwi.nii.gz -o maps",
+        ],
+    ),
+    (
+        "maps",
+        &[
+            "fimbria maps dwi.nii.gz --models dti,dki,noddi --set noddi.tissue=grey -o maps",
+            "fimbria maps dwi.nii.gz --mask mask.nii.gz --preset hbcd --set mapmri.big_delta=36 -o maps",
+            "fimbria maps dwi.nii.gz --preset abcd --layout bids -o maps --resume",
         ],
     ),
     (

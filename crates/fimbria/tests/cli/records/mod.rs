@@ -182,7 +182,7 @@ impl Runs<'_> {
     /// The records below `out`: of a command that is made of others theirs, too.
     fn records(&self, out: &str, record: &str) -> Vec<PathBuf> {
         match self.proof.command {
-            "run" | "bids" => {
+            "run" | "maps" | "bids" => {
                 let mut all = files_in(&self.folder.join(out));
                 all.retain(|file| file.ends_with("run.json"));
                 all.sort();

@@ -1,7 +1,7 @@
 //! Commands that are made of others: a run, and one of every series of a data set.
 
 use super::fixtures::with_series;
-use super::{Instead, Own, Proof, Row, STYLE, TABLE, With, prove};
+use super::{Instead, Own, Proof, Refused, Row, STYLE, TABLE, With, prove};
 use crate::util::Folder;
 
 const SETTINGS: &[Row] = &[
@@ -21,6 +21,23 @@ const RUN: Proof = Proof {
         &[
             ("mask", Instead("dwi.nii --mask other_mask.nii --set run.fits=[]")),
             ("grad-dev", With("--grad-dev dev.nii")),
+        ],
+    ],
+};
+
+const MAPS: Proof = Proof {
+    command: "maps",
+    fixture: with_series,
+    line: "dwi.nii --mask mask.nii --models dti,mono",
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            ("mask", Instead("dwi.nii --mask other_mask.nii --models dti,mono")),
+            ("models", Instead("dwi.nii --mask mask.nii --models dti")),
+            ("preset", With("--preset hbcd")),
+            ("set", With("--set dti.method=ols")),
+            ("grad-dev", Refused("--grad-dev dev.nii")),
         ],
     ],
 };
@@ -49,11 +66,16 @@ const BIDS: Proof = Proof {
     ],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&RUN, &BIDS];
+pub(super) const PROOFS: &[&Proof] = &[&RUN, &MAPS, &BIDS];
 
 #[test]
 fn of_run() {
     prove(&RUN);
+}
+
+#[test]
+fn of_maps() {
+    prove(&MAPS);
 }
 
 #[test]

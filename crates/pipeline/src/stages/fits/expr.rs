@@ -6,17 +6,18 @@ use std::str::FromStr;
 use clap::Args;
 use fimbria_image::{GradientTable, Image, MapSpec, read_image};
 use fimbria_models::curve::{CurveOptions, Likelihood, rules};
-use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
+use fimbria_models::expr::{self, ExprFitError, ExprOptions, Parameter, VoxelConstants};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
 use super::fit_maps::{FitJob, FitModel, InRun, Outcome};
 use crate::method_text::MethodText;
-use crate::options::{Described as _, NamedFile, Takes, above, choice};
+use crate::options::{Described as _, FileType, NamedFile, Takes, above, choice, within};
+use crate::stages::per_volume;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Named, StageError, Written};
+use crate::{FileKind, Input, Named, StageError, Written};
 
 /// The options of a fit of a formula.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -34,6 +35,22 @@ pub struct Parameters {
     #[arg(long, value_name = "NAME=FILE")]
     #[arg(takes = Takes::IMAGE)]
     pub constant: Vec<NamedFile>,
+
+    /// Numbers of the volumes, such as echo times, that the expression takes by name: a list, the
+    /// column of that name in a .tsv, or of a sidecar (.json) the key of that name; TE, TI, TR,
+    /// delta and Delta are EchoTime, InversionTime, RepetitionTime, SmallDelta and LargeDelta too
+    #[arg(long, value_name = "NAME=FILE")]
+    #[arg(takes = Takes::any_of(&[FileType::Table, FileType::Json]))]
+    pub per_volume: Vec<NamedFile>,
+
+    /// What a parameter is, for the sidecar of its map, with its unit in brackets at the end
+    #[arg(long, value_name = "NAME=TEXT[UNIT]")]
+    pub about: Vec<About>,
+
+    /// Fit each voxel from so many starts and keep the smallest residual: the others are spread
+    /// within the bounds of the parameters that have both
+    #[arg(long, value_name = "N", default_value_t = 1, number = within(1_u32, 1000, ""))]
+    pub starts: u32,
 
     /// Leave out volumes with b above this (by more than 5 %)
     #[arg(long, value_name = "B", number = above(0.0, "s/mm²"), usually = "all are used")]
@@ -109,6 +126,37 @@ impl From<ExprParameter> for String {
     }
 }
 
+/// What a parameter is: `D=diffusivity of tissue [um^2/ms]`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+pub struct About {
+    name: String,
+    text: String,
+    unit: String,
+}
+
+impl FromStr for About {
+    type Err = &'static str;
+
+    fn from_str(words: &str) -> Result<Self, Self::Err> {
+        let (name, words) = words.split_once('=').ok_or("expected NAME=TEXT [UNIT]")?;
+        let (text, unit) = match words.trim().strip_suffix(']').and_then(|w| w.rsplit_once('[')) {
+            Some((text, unit)) => (text.trim(), unit.trim()),
+            None => (words.trim(), ""),
+        };
+        Ok(Self { name: name.trim().to_owned(), text: text.to_owned(), unit: unit.to_owned() })
+    }
+}
+
+impl From<About> for String {
+    fn from(About { name, text, unit }: About) -> Self {
+        match unit.as_str() {
+            "" => format!("{name}={text}"),
+            unit => format!("{name}={text} [{unit}]"),
+        }
+    }
+}
+
 /// A noise level in input units: a number, or a map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -138,7 +186,42 @@ impl Parameters {
     }
 
     fn options(&self, curve: CurveOptions) -> ExprOptions {
-        ExprOptions { formula: self.model.clone(), parameters: self.parameters(), curve }
+        ExprOptions {
+            formula: self.model.clone(),
+            parameters: self.parameters(),
+            acquired: Vec::new(),
+            starts: self.starts as usize,
+            curve,
+        }
+    }
+
+    /// What is said of a parameter.
+    fn about(&self, name: &str) -> Option<&About> {
+        self.about.iter().find(|about| about.name == name)
+    }
+
+    /// The model alone, as a file that `fit` takes: what is of one series is left out.
+    fn file(&self) -> Result<String, StageError> {
+        let model = Self {
+            constant: Vec::new(),
+            per_volume: Vec::new(),
+            sigma: None,
+            background: None,
+            ..self.clone()
+        };
+        let mut values = json!(model);
+        let is_said = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::Array(values) => !values.is_empty(),
+            _ => true,
+        };
+        values.as_object_mut().into_iter().for_each(|all| all.retain(|_, value| is_said(value)));
+        let files = [(&self.constant, "constant"), (&self.per_volume, "per-volume")];
+        let needed = files.iter().flat_map(|(files, option)| {
+            files.iter().map(move |file| format!("# needs --{option} {}=FILE\n", file.name))
+        });
+        let table = toml::to_string(&json!({ Self::STAGE: values }))?;
+        Ok(needed.collect::<String>() + &table)
     }
 
     fn curve(&self) -> CurveOptions {
@@ -152,6 +235,11 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
     const IN_RUN: InRun = InRun::ByTable;
+    const TEXTS: &'static [Written] = &[Written::file(
+        "model.toml",
+        FileKind::Text,
+        "the model, which `fimbria fit model.toml DWI` fits to other series",
+    )];
     const TEXT: &MethodText = &TEXT;
 
     fn consistent(&self) -> Result<(), String> {
@@ -161,12 +249,13 @@ impl FitModel for Parameters {
                         rician-mean and rician only"
                 .to_owned());
         }
-        let is_twice = |(index, constant): (usize, &NamedFile)| {
-            self.constant[..index].iter().any(|other| other.name == constant.name)
-        };
-        match self.constant.iter().enumerate().any(is_twice) {
-            true => Err("a --constant was given twice".to_owned()),
-            false => Ok(()),
+        let files: Vec<_> = self.constant.iter().chain(&self.per_volume).map(|f| &f.name).collect();
+        if (1..files.len()).any(|index| files[..index].contains(&files[index])) {
+            return Err("a --constant or --per-volume was given twice".to_owned());
+        }
+        match self.about.iter().find(|of| self.param.iter().all(|p| p.0.name != of.name)) {
+            Some(about) => Err(format!("--about says what {} is, which is no --param", about.name)),
+            None => Ok(()),
         }
     }
 
@@ -180,7 +269,8 @@ impl FitModel for Parameters {
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         let curve = CurveOptions { b_max_s_per_mm2: self.bmax, ..CurveOptions::default() };
-        let constants: Vec<&str> = self.constant.iter().map(|c| c.name.as_str()).collect();
+        let files = self.constant.iter().chain(&self.per_volume);
+        let constants: Vec<&str> = files.map(|file| file.name.as_str()).collect();
         Ok(expr::check(gradients, &constants, &self.options(curve))?)
     }
 
@@ -201,12 +291,22 @@ impl FitModel for Parameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        expr::maps(&self.model, &self.parameters(), self.solver.errors)
+        let mut maps = expr::maps(&self.model, &self.parameters(), self.solver.errors);
+        for map in &mut maps {
+            if let Some(About { text, unit, .. }) = self.about(&map.name) {
+                map.description = text.clone().into();
+                map.unit = unit.clone().into();
+            }
+        }
+        maps
     }
 
     fn shown(&self) -> Option<ShownMaps> {
         let free = self.param.iter().map(|ExprParameter(parameter)| parameter).filter(|p| !p.fixed);
-        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, ""));
+        let shown = free.map(|p| {
+            let about = self.about(&p.name).map(|of| format!("{}: {}", p.name, of.text));
+            ShownMap::new(&p.name, about.as_ref().unwrap_or(&p.name), "")
+        });
         Some(ShownMaps::new(&self.model, shown))
     }
 
@@ -216,13 +316,14 @@ impl FitModel for Parameters {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let constants = self.constant.iter().map(|c| (c.name.clone(), c.file.clone()));
+        let files = self.constant.iter().chain(&self.per_volume);
+        let files = files.map(|of| (of.name.clone(), of.file.clone()));
         let sigma = match &self.sigma {
             Some(NoiseLevel::Map(path)) => Some(("sigma".to_owned(), path.clone())),
             Some(NoiseLevel::Value(_)) | None => None,
         };
         let background = self.background.iter().map(|path| ("background".to_owned(), path.clone()));
-        constants.chain(sigma).chain(background).collect()
+        files.chain(sigma).chain(background).collect()
     }
 
     fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
@@ -240,7 +341,17 @@ impl FitModel for Parameters {
         let noise = NoiseOptions { sigma, background: self.background.clone() };
         let takes_level = self.likelihood.0 != Likelihood::Gaussian && map.is_none();
         let sigma = if takes_level { noise.level(job.subject, job.log)? } else { None };
-        let options = self.options(CurveOptions { sigma, ..self.curve() });
+        let mut options = self.options(CurveOptions { sigma, ..self.curve() });
+        for NamedFile { name, file } in &self.per_volume {
+            let all = per_volume::read(name, file, job.series_volumes)?;
+            if all.len() != job.series_volumes {
+                let (values, volumes) = (all.len(), job.series_volumes);
+                let name = name.clone();
+                return Err(ExprFitError::Acquired { name, values, volumes }.into());
+            }
+            let used = job.volumes.iter().map(|&volume| all[volume]).collect();
+            options.acquired.push((name.clone(), used));
+        }
         let fitted = expr::fit(
             &*job.subject.dwi,
             &job.subject.mask,
@@ -250,7 +361,7 @@ impl FitModel for Parameters {
             job.on(),
             job.log,
         )?;
-        Ok(fitted.into())
+        Ok(Outcome { fitted, texts: vec![self.file()?] })
     }
 }
 
@@ -267,6 +378,15 @@ Expression:
   fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)+C' \\
       --param S0=1000,0,1e5 --param D=1,0,5 --param C=0,0,- -o out
 
+A model in a file:
+  The folder has model.toml, a table [expr] with the options of this command, _ for -:
+    [expr]
+    model = \"S0*exp(-TE/T2)*exp(-b*D)\"
+    param = [\"S0=1000,0,-\", \"T2=80,5,500\", \"D=1,0,5\"]
+    about = [\"T2=transverse relaxation time [ms]\"]
+  `fimbria fit model.toml DWI --per-volume TE=te.txt -o OUT` fits it to another series, and a run
+  whose file has the table does.
+
 Units:
   b is in ms/µm² (s/mm² over 1000): diffusivities come out in µm²/ms, a thousand times mm²/s.
 
@@ -281,6 +401,7 @@ Order and frame:
     examples: &[
         "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=1000 --param D=1,0,5 -o adc",
         "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=900 --param D=1 --errors -o adc",
+        "fimbria fit expr dwi.nii --model 'S*exp(-TE/T)' --param S=9 --param T=80 --per-volume TE=te.txt -o t",
         "fimbria fit expr dwi.nii.gz --model 'S0*(1-b*D)' --param S0=900 --param D=1,fixed -o s0",
     ],
 };

@@ -141,6 +141,10 @@ pub trait FitModel: Options + Clone {
 pub struct FitJob<'a> {
     /// The series, of the volumes that are used.
     pub subject: &'a Subject,
+    /// Which of all volumes of the series these are, and how many it has.
+    pub volumes: &'a [usize],
+    /// See there.
+    pub series_volumes: usize,
     /// Among them may be the maps of an earlier fit of fewer volumes.
     pub products: &'a Products,
     /// Where to say what is done, and on what.
@@ -259,6 +263,8 @@ impl<P> Deref for Maps<P> {
 
 /// Fits a model to the [`Subject`] and hands on its [`Maps`].
 pub struct FitMaps<P> {
+    /// That of the stage and of its folder, which is the model's where it is fitted once.
+    pub name: &'static str,
     /// What to fit.
     pub parameters: P,
     /// How to write the maps.
@@ -273,6 +279,7 @@ impl<P: FitModel> FitMaps<P> {
         let parameters = record.parameters_of(P::STAGE)?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
+            name: P::STAGE,
             parameters: from_values(part("fit")?.as_object()?).ok()?,
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
@@ -307,7 +314,7 @@ impl<P: FitModel> FitMaps<P> {
 
 impl<P: FitModel> Stage for FitMaps<P> {
     fn name(&self) -> &'static str {
-        P::STAGE
+        self.name
     }
 
     fn takes(&self) -> Vec<Taken> {
@@ -358,7 +365,9 @@ impl<P: FitModel> Stage for FitMaps<P> {
         report_volumes(&chosen, log);
         let view = (!chosen.is_all()).then(|| chosen.view(subject));
         let subject = view.as_ref().unwrap_or(subject);
-        let outcome = self.parameters.fit(&FitJob { subject, products, log })?;
+        let job =
+            FitJob { subject, volumes: &chosen.volumes, series_volumes: chosen.of, products, log };
+        let outcome = self.parameters.fit(&job)?;
         report_counts(&outcome.fitted, log);
         log.count_shares(&outcome.fitted.shares);
         if outcome.fitted.left_to_threads {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use fimbria_image::{GradientTable, MapSpec};
+use fimbria_image::{GradientTable, MapKind, MapSpec};
 use fimbria_models::mapmri::{self, Laplacian, MapmriOptions, Order};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, Named, Page, StageError};
+use crate::{Choice, Named, Page, StageError, Written};
 
 /// The options of a fit of propagators.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -31,6 +31,19 @@ pub struct Parameters {
     /// Keep the propagator from being negative on a grid out to four times its scale
     #[arg(long)]
     pub positive: bool,
+
+    /// One scale along all axes, that of 0.7e-3 mm²/s, in place of the tensor's: NG is not defined then
+    #[arg(long)]
+    pub isotropic: bool,
+
+    /// Also write odf: how much water is displaced into which direction, for `peaks` and `track`
+    #[arg(long)]
+    pub odf: bool,
+
+    /// Largest b of the tensor fit that gives axes and scales (volumes up to 5 % above count)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"))]
+    #[arg(default_value_t = MapmriOptions::default().axes_b_max_s_per_mm2)]
+    pub axes_bmax: f64,
 
     /// From the begin of one gradient pulse to that of the other
     #[arg(long, value_name = "MS", number = above(0.0, "ms"), usually = "43.1, with a warning")]
@@ -98,6 +111,9 @@ impl Parameters {
             order: self.order.0,
             laplacian: self.laplacian.0,
             positive: self.positive,
+            isotropic: self.isotropic,
+            odf: self.odf,
+            axes_b_max_s_per_mm2: self.axes_bmax,
             big_delta_s: seconds(self.big_delta, usual.big_delta_s),
             small_delta_s: seconds(self.small_delta, usual.small_delta_s),
         }
@@ -128,7 +144,12 @@ impl FitModel for Parameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        mapmri::maps(self.order.0)
+        mapmri::maps(&self.options())
+    }
+
+    fn described_others() -> Vec<Written> {
+        let (kind, holds) = (MapKind::Harmonics(8), "share of water displaced into each direction");
+        vec![Written::image("odf", kind, 45, "", holds).only("with --odf")]
     }
 
     fn shown(&self) -> Option<ShownMaps> {
@@ -144,8 +165,8 @@ impl FitModel for Parameters {
     }
 
     fn methods(&self) -> Option<Methods> {
-        let MapmriOptions { order, laplacian, positive, big_delta_s, small_delta_s } =
-            self.options();
+        let options = self.options();
+        let MapmriOptions { order, laplacian, positive, big_delta_s, small_delta_s, .. } = options;
         let weight = match laplacian {
             Laplacian::CrossValidated => {
                 "found by generalised cross-validation in each voxel".to_owned()
@@ -157,9 +178,10 @@ impl FitModel for Parameters {
         Some(Methods {
             text: format!(
                 "The signal was fitted by a MAP-MRI series of order {} along the axes of the tensor up to b = \
-                 2000 s/mm², with the norm of its Laplacian as regularisation (weight {weight}){grid}; pulses \
+                 {} s/mm², with the norm of its Laplacian as regularisation (weight {weight}){grid}; pulses \
                  of {:.1} ms, {:.1} ms apart.",
                 order.degree(),
+                options.axes_b_max_s_per_mm2,
                 1e3 * small_delta_s,
                 1e3 * big_delta_s,
             ),
@@ -190,9 +212,9 @@ static TEXT: MethodText = MethodText {
     method: "\
 Model:
   The signal is a series of Hermite functions along the three axes of the tensor (of volumes up to
-  b = 2000), scaled by its diffusivities and ending at --order; Fourier's transform of the series,
-  the propagator, says how likely water is displaced by how much. Needed are unweighted volumes, two
-  shells and as many volumes as there are coefficients.
+  --axes-bmax), scaled by its diffusivities and ending at --order; Fourier's transform of the
+  series, the propagator, says how likely water is displaced by how much. Needed are unweighted
+  volumes, two shells and as many volumes as there are coefficients.
 
 Regularisation:
   --laplacian weighs the norm of the signal's Laplacian, q in 1/mm, against the squared residuals of
@@ -204,7 +226,12 @@ Indices:
   RTOP is the propagator at 0, RTAP and RTPP those to the first axis and to the plane across it; MSD
   its second moment, QIV one over the integral of q² E. NG is the sine of the angle between the
   propagator and its Gaussian part, NGpar and NGperp that of the marginals along and across the
-  first axis.",
+  first axis. --odf adds the integral of r² P along each direction, whose maxima `fimbria peaks`
+  finds and `fimbria track` follows.
+
+Isotropic:
+  With --isotropic the series has one scale, as QSIRecon's DIPY node has it: RTOP, MSD, QIV and the
+  norm are those of DIPY's, coefficients are along the axes of the tensor and not its.",
     notes: "\
 Timing:
   RTOP goes with the diffusion time to the power of -3/2, MSD with the time itself: give --big-delta
@@ -230,6 +257,7 @@ Order and frame:
     examples: &[
         "fimbria fit mapmri dwi.nii.gz --big-delta 43.1 --small-delta 10.6 -o mapmri",
         "fimbria fit mapmri dwi.nii.gz --order 4 --laplacian gcv --big-delta 35 --small-delta 20 -o mapmri",
+        "fimbria fit mapmri dwi.nii.gz --odf --big-delta 43.1 --small-delta 10.6 -o mapmri",
         "fimbria fit mapmri dwi.nii.gz --order 4 --positive --big-delta 35 --small-delta 20 -o mapmri",
     ],
 };

@@ -136,6 +136,9 @@ pub trait Fit: Sync {
 
 /// A fit with its options: the stage.
 pub trait FitStage: Stage {
+    /// The same with another name, that of its folder among others of its model.
+    fn in_folder(self: Box<Self>, name: &'static str) -> Box<dyn Stage>;
+
     /// Whether a gradient table supports it.
     ///
     /// # Errors
@@ -180,6 +183,10 @@ pub trait FitStage: Stage {
 }
 
 impl<P: FitModel> FitStage for FitMaps<P> {
+    fn in_folder(self: Box<Self>, name: &'static str) -> Box<dyn Stage> {
+        Box::new(Self { name, ..*self })
+    }
+
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError> {
         self.parameters.supports(gradients)
     }
@@ -240,7 +247,7 @@ impl<P: FitModel> Of<P> {
         entities: String,
     ) -> Result<Box<dyn FitStage>, OptionError> {
         parameters.consistent().map_err(OptionError::Unusable)?;
-        Ok(Box::new(FitMaps { parameters, style, entities }))
+        Ok(Box::new(FitMaps { name: P::STAGE, parameters, style, entities }))
     }
 }
 

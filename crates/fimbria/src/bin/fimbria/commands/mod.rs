@@ -14,10 +14,11 @@ mod describe;
 mod devices;
 mod eigen;
 mod field;
-mod fit;
+pub(crate) mod fit;
 mod fixel;
 mod info;
 mod life;
+mod maps;
 mod mask;
 mod normalise;
 mod peaks;
@@ -87,6 +88,7 @@ commands! {
     Run(run::Run): Refused,
     Bids(bids::Bids): Refused,
     Fit(fit::Fit): Share,
+    Maps(Box<maps::MapsCommand>): Refused,
     Eigen(eigen::Eigen): Refused,
     Mask(mask::MaskCommand): Refused,
     Correct(correct::CorrectCommand): Refused,

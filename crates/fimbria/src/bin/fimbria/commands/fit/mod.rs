@@ -1,6 +1,7 @@
 //! `fimbria fit`: the models and their options are those of [`FITS`].
 
 mod fit_args;
+pub(crate) mod short_forms;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -14,6 +15,10 @@ const ABOUT: &str = "Fit a signal model in every voxel and write its maps";
 
 const LONG_ABOUT: &str = "\
 Fit a signal model in every voxel and write its maps
+
+In place of MODEL there may stand several, `fimbria fit dti,dki,noddi DWI -o OUT`, which is short for \
+`fimbria maps`; or a TOML file with the table of one, as in a run's file and as `fit expr` leaves it: \
+`fimbria fit model.toml DWI -o OUT`. What stands on the line counts before what the file says.
 
 Built with --features mpi, `mpirun -n 4 fimbria fit ...` deals the voxels out to processes; the first \
 one writes, and maps have the bits of one process.";
