@@ -302,7 +302,7 @@ fn values_along_streamlines_are_those_of_tcksample() {
         ("--along median", "-stat_tck median", 3e-6, 0),
         ("--along min", "-stat_tck min", 3e-6, 0),
         ("--along max", "-stat_tck max", 3e-6, 0),
-        ("--along points", "", 3e-6, 0),
+        ("--along points", "", 1e-5, 0),
         ("--look-up nearest", "-nointerp -stat_tck mean", 3e-6, 3),
         ("--along median --look-up nearest", "-nointerp -stat_tck median", 3e-6, 3),
         ("--look-up voxels", "-precise -stat_tck mean", 1e-2, 3),
