@@ -305,6 +305,9 @@ fn trials() -> Vec<Trial> {
     let sticks = single(grid(&[&[0.3, 0.4, 0.5, 0.6, 0.7], &[1.7, 2.0, 2.3]]), |p, axis| {
         [&[S0][..], &axis, p].concat()
     });
+    let fluid = single(grid(&[&[0.4, 0.6, 0.8, 1.0], &[1.2, 1.6], &[0.2, 0.4]]), |p, axis| {
+        [&[S0][..], &axis, p, &[3.0, 3.0]].concat()
+    });
     let dispersed =
         single(grid(&[&[0.3, 0.5, 0.7], &[0.05, 0.2, 0.5], &[0.0, 0.2, 0.4]]), |p, axis| {
             let other = if axis[2].abs() < 0.9 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };

@@ -22,7 +22,7 @@ table = gradient_table(
 for order, weight, name in ((4, 0.2, "0.2"), (6, 0.2, "0.2"), (6, "GCV", "gcv"), (6, 0.2, "iso")):
     fit = MapmriModel(
         table, radial_order=order, laplacian_regularization=True, laplacian_weighting=weight, bval_threshold=2001,
-        anisotropic_scaling=name != "iso", static_diffusivity=0.7e-3,
+        anisotropic_scaling=name != "iso", dti_scale_estimation=name != "iso", static_diffusivity=0.7e-3,
     ).fit(data)
     if name == "0.2" and order == 6:
         # What is displaced into the directions of a sphere.

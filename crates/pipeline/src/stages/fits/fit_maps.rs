@@ -141,9 +141,9 @@ pub trait FitModel: Options + Clone {
 pub struct FitJob<'a> {
     /// The series, of the volumes that are used.
     pub subject: &'a Subject,
-    /// Which of all volumes of the series these are, and how many it has.
+    /// Which of all volumes of the series these are.
     pub volumes: &'a [usize],
-    /// See there.
+    /// How many the series has.
     pub series_volumes: usize,
     /// Among them may be the maps of an earlier fit of fewer volumes.
     pub products: &'a Products,
