@@ -612,6 +612,7 @@ def qsm(
     noise: float | None = None,
     strength: float | None = None,
     zero_mean: bool | None = None,
+    reference_label: str | float | Sequence[str | float] | None = None,
     threads: int = 0,
     device: str | None = None,
     progress: Progress = None,
@@ -706,6 +707,9 @@ def qsm(
         below; 0.15 of tkd and rts; 0.01 of tikhonov; 1e-3 of ndi; 0.1 of ilsqr]
     zero_mean : flag
         Make the mean over the mask zero
+    reference_label : text
+        Regions of reference, which holds labels then, on any grid of the same scanner space:
+        their numbers, or names of the table beside it (NAME.tsv)
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -763,7 +767,7 @@ def qsm(
         truth=truth,
         reference=reference,
         affine=affine,
-        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "te": te, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "outside": outside, "data": data, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
+        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "te": te, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "outside": outside, "data": data, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean, "reference_label": reference_label},
         threads=threads,
         device=device,
         progress=progress,

@@ -37,6 +37,11 @@ pub(super) fn reference_of(
         return Ok(parameters.zero_mean.then(|| mask.clone()));
     };
     let mut reference = match given {
+        Some(_) if parameters.reference_label.is_some() => {
+            return Err("reference_label is of a file of labels, not of an array"
+                .to_owned()
+                .into());
+        }
         Some(GivenReference(reference)) => reference.clone(),
         None => match &parameters.reference_label {
             Some(regions) => labelled(path, regions, mask, log)?,
