@@ -100,13 +100,13 @@ fn with_water(p: &[f64], b: f64, g: [f64; 3]) -> f64 {
 
 // Two tensors of one axis: S0, axis, share, along and across within, along and across beside.
 
-fn of_pools(p: &[f64]) -> [(f64, [f64; 6]); 2] {
+fn pools(p: &[f64]) -> [(f64, [f64; 6]); 2] {
     let axis = [p[1], p[2], p[3]];
     [(p[4], axial(p[5], p[6], axis)), (1.0 - p[4], axial(p[7], p[8], axis))]
 }
 
 fn two_pools(p: &[f64], b: f64, g: [f64; 3]) -> f64 {
-    p[0] * of_pools(p).iter().map(|(s, d)| s * (-b * dot(d, &outer(g))).exp()).sum::<f64>()
+    p[0] * pools(p).iter().map(|(s, d)| s * (-b * dot(d, &outer(g))).exp()).sum::<f64>()
 }
 
 fn share(p: &[f64]) -> f64 {
@@ -115,8 +115,8 @@ fn share(p: &[f64]) -> f64 {
 
 /// Diffusivity and its variance among pools along a direction.
 fn moments(p: &[f64], g: [f64; 3]) -> [f64; 2] {
-    let mean: f64 = of_pools(p).iter().map(|(s, d)| s * dot(d, &outer(g))).sum();
-    let square: f64 = of_pools(p).iter().map(|(s, d)| s * dot(d, &outer(g)).powi(2)).sum();
+    let mean: f64 = pools(p).iter().map(|(s, d)| s * dot(d, &outer(g))).sum();
+    let square: f64 = pools(p).iter().map(|(s, d)| s * dot(d, &outer(g)).powi(2)).sum();
     [mean, square - mean * mean]
 }
 
@@ -190,7 +190,7 @@ fn fourth(w: &[f64], g: [f64; 3]) -> f64 {
 /// sphere.
 fn cumulants_of_pools(p: &[f64]) -> Numbers {
     let mut d = [0.0; 6];
-    for (s, of_pool) in of_pools(p) {
+    for (s, of_pool) in pools(p) {
         (0..6).for_each(|i| d[i] += s * of_pool[i]);
     }
     let directions: Vec<[f64; 3]> = (0..200).map(|k| axis(k + 1)).collect();

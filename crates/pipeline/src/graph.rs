@@ -1,13 +1,17 @@
 //! Which stages still have to run, and running them.
 
-use std::path::{Path, PathBuf};
+mod plan;
+
+use std::path::Path;
 
 use fimbria_compute::{Interrupted, Progress as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use self::plan::Unmade;
+use self::plan::{Plan, Step, makers};
 use crate::hashing::hash_text;
-use crate::left::{earlier_run, untouched};
+use crate::left::untouched;
 use crate::session::RESUMED_FROM;
 use crate::stages::load::Subject;
 use crate::{
@@ -50,33 +54,6 @@ pub enum PipelineError {
     /// The caller asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-}
-
-/// A stage needs what no stage before it makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the stage {stage} needs a {product}, which no stage before it makes")]
-pub struct Unmade {
-    stage: &'static str,
-    product: &'static str,
-}
-
-/// Which of the stages before stage `index` make what it takes, the last one of each product.
-fn makers(stages: &[&dyn Stage], index: usize) -> Result<Vec<usize>, Unmade> {
-    let stage = stages[index];
-    let mut makers = Vec::new();
-    for taken in stage.takes() {
-        let maker = stages[..index].iter().rposition(|s| s.makes().contains(&taken.product));
-        match maker {
-            Some(maker) => makers.push(maker),
-            None if taken.is_needed => {
-                return Err(Unmade { stage: stage.name(), product: taken.product.name() });
-            }
-            None => {}
-        }
-    }
-    makers.sort_unstable();
-    makers.dedup();
-    Ok(makers)
 }
 
 /// What [`run_stages`] hands back.
@@ -222,7 +199,9 @@ fn run_one<'s>(
     products.close();
     // What was loaded earlier may be read only now.
     read.try_for_each(Hashed::check)?;
-    let mut record = log.record(name, step.inputs.entries.clone(), stage.parameters());
+    let mut inputs = step.inputs.entries.clone();
+    inputs.extend(Hashing::start(step.written.clone()).wait()?.entries);
+    let mut record = log.record(name, inputs, stage.parameters());
     record.fingerprint = Some(step.fingerprint.clone());
     match out {
         Some(out) => Ok(out.commit(record)?),
@@ -348,80 +327,5 @@ fn refuse_existing(stages: &[Box<dyn Stage>], root: &Path) -> Result<(), OutputE
         Ok(())
     } else {
         Err(OutputError::Exists { folder: root.to_owned(), names })
-    }
-}
-
-/// What is to be done about every stage.
-struct Plan {
-    steps: Vec<Step>,
-}
-
-struct Step {
-    folder: PathBuf,
-    inputs: Hashed,
-    fingerprint: String,
-    /// The stages whose products it takes.
-    makers: Vec<usize>,
-    /// The record of an earlier run that makes this one superfluous.
-    earlier: Option<RunRecord>,
-    /// True where its products are wanted: it runs, or is read back.
-    is_needed: bool,
-}
-
-impl Plan {
-    fn new(
-        stages: &[Box<dyn Stage>],
-        root: &Path,
-        existing: Existing,
-    ) -> Result<Self, PipelineError> {
-        let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
-        let all: Vec<&dyn Stage> = stages.iter().map(|stage| &**stage).collect();
-        for (i, stage) in stages.iter().enumerate() {
-            let mut makers = makers(&all, i)?;
-            let mut inputs = stage.inputs();
-            inputs.retain(|(_, path)| {
-                let writer = (0..i).find(|&j| {
-                    let file = path.strip_prefix(&steps[j].folder).ok().and_then(Path::to_str);
-                    file.is_some_and(|file| all[j].outputs().iter().any(|output| output == file))
-                });
-                makers.extend(writer);
-                writer.is_none()
-            });
-            makers.sort_unstable();
-            makers.dedup();
-            let inputs = Hashing::start(inputs).wait()?;
-            let upstream: Vec<_> = makers.iter().map(|&j| &steps[j].fingerprint).collect();
-            let fingerprint = fingerprint_of(&**stage, &inputs.entries, &upstream);
-            let folder = root.join(stage.name());
-            let earlier = (existing == Existing::Resume && !stage.outputs().is_empty())
-                .then(|| earlier_run(&folder, &fingerprint))
-                .flatten();
-            steps.push(Step { folder, inputs, fingerprint, makers, earlier, is_needed: false });
-        }
-        for i in (0..stages.len()).rev() {
-            let must_run = steps[i].earlier.is_none()
-                && (steps[i].is_needed || !stages[i].outputs().is_empty());
-            // What a stage changes, it needs for being read back, too.
-            let takes = stages[i].takes();
-            let changes = takes.iter().any(|taken| stages[i].makes().contains(&taken.product));
-            if must_run || steps[i].is_needed && changes {
-                steps[i].is_needed = true;
-                for j in steps[i].makers.clone() {
-                    steps[j].is_needed = true;
-                }
-            }
-        }
-        Ok(Self { steps })
-    }
-
-    /// The inputs of all stages, each file once.
-    fn inputs(&self) -> Vec<InputEntry> {
-        let mut inputs: Vec<InputEntry> = Vec::new();
-        for input in self.steps.iter().flat_map(|step| &step.inputs.entries) {
-            if !inputs.contains(input) {
-                inputs.push(input.clone());
-            }
-        }
-        inputs
     }
 }

@@ -23,7 +23,7 @@ use crate::stages::in_run::{InRunError, options_of};
 use crate::stages::load::SubjectFiles;
 use crate::stages::methods;
 use crate::stages::{align, correct};
-use crate::{Choice as _, MapStyle, Named};
+use crate::{MapStyle, Named};
 
 pub use self::demo::demo_stages;
 pub use self::error::ConfigError;
@@ -115,17 +115,6 @@ impl RunConfig {
             }
         }
         Ok(())
-    }
-
-    /// The series as later stages find it: in a run into the folder `root` the corrected one, where there is one.
-    fn series(&self, root: &Path) -> SubjectFiles {
-        if !self.corrects() {
-            return self.input.clone();
-        }
-        let file = format!("dwi.{}", self.maps.map_format().name());
-        let dwi = root.join(correct::METHOD.name).join(file);
-        let SubjectFiles { b0_threshold, memory, scratch, .. } = self.input.clone();
-        SubjectFiles { b0_threshold, memory, scratch, ..SubjectFiles::new(dwi) }
     }
 
     /// The stage of a fit, with its table's options.

@@ -97,7 +97,7 @@ impl RunConfig {
         root: &Path,
         entities: &str,
     ) -> Result<(), InRunError> {
-        let (all, series) = (methods::beside_fits().concat(), self.series(root));
+        let all = methods::beside_fits().concat();
         let made = all.iter().filter(|(name, method)| is_made(name, method));
         let made: Vec<&'static str> = made.map(|(name, _)| *name).collect();
         for (name, method) in methods.iter().filter(|(name, _)| made.contains(name)) {
@@ -106,7 +106,6 @@ impl RunConfig {
                 tables: &self.tables,
                 makes: &made,
                 earlier: stages,
-                series: &series,
                 root,
                 style: self.maps,
                 entities,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::load::SubjectFiles;
 use crate::options::{OptionError, Options, Values, in_run};
 use crate::{ByteSize, MapStyle, Stage, StageError, Written};
 
@@ -41,8 +40,6 @@ pub(crate) struct RunContext<'a> {
     pub(crate) makes: &'a [&'static str],
     /// Its stages so far.
     pub(crate) earlier: &'a [Box<dyn Stage>],
-    /// Its series, as its first stage hands it on.
-    pub(crate) series: &'a SubjectFiles,
     /// The folder it writes.
     pub(crate) root: &'a Path,
     /// How it writes maps.

@@ -35,7 +35,7 @@ pub fn open_fringes(
     for &v in mask {
         is_reliable[v as usize] = f64::from(quality[v as usize]) >= MASK_QUALITY;
     }
-    let sheets = |phase: &[f32]| of_sheets(grid, &is_reliable, phase);
+    let sheets = |phase: &[f32]| torn_voxels(grid, &is_reliable, phase);
     let Some(first) = unwrapped.first() else { return Vec::new() };
     let mut torn = sheets(first);
     if let Some(second) = unwrapped.get(1) {
@@ -53,7 +53,7 @@ pub fn open_fringes(
 }
 
 /// The voxels at the lower side of large sheets across which `phase` steps by more than half a turn.
-fn of_sheets(grid: &Grid, is_reliable: &[bool], phase: &[f32]) -> Vec<u32> {
+fn torn_voxels(grid: &Grid, is_reliable: &[bool], phase: &[f32]) -> Vec<u32> {
     let spacing = grid.ras_from_vox.spacing();
     let volume: f64 = spacing.iter().product();
     let strides = [1, grid.dims[0], grid.dims[0] * grid.dims[1]];

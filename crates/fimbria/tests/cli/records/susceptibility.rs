@@ -135,6 +135,13 @@ const QSM: Proof = Proof {
             ("outside", On("field.nii --mask mask.nii --method tv", "--outside nothing")),
             ("zero-mean", With("--zero-mean")),
             ("reference", With("--reference truth.nii")),
+            (
+                "reference-label",
+                On(
+                    "field.nii --mask mask.nii --method tkd --reference mask.nii",
+                    "--reference-label 1",
+                ),
+            ),
             ("truth", With("--truth truth.nii")),
             (
                 "mask",

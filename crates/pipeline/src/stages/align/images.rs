@@ -10,7 +10,7 @@ use fimbria_image::{
 use fimbria_models::brain_mask::mean_unweighted;
 
 use super::AlignError;
-use crate::stages::load::SubjectFiles;
+use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, StageError};
 
 /// One volume, and what its file says of the space it lies in.
@@ -67,6 +67,13 @@ impl Side {
             return Err(AlignError::Flat(files.dwi.clone()).into());
         }
         Ok(Self { image, space_codes })
+    }
+
+    /// The mean unweighted volume of the series of a run.
+    pub(super) fn from_subject(subject: &Subject, log: &Logbook<'_>) -> Self {
+        let Subject { dwi, gradients, carried, .. } = subject;
+        let image = mean_unweighted(&**dwi, gradients, log.session().on.workers);
+        Self { image, space_codes: carried.space_codes }
     }
 
     /// The voxels that are compared: a mask with what is around it, or all.

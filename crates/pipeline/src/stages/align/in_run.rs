@@ -31,7 +31,7 @@ pub(super) struct AlignInRun {
     settings: AlignSettings,
 }
 
-/// The stage, onto the series as earlier stages left it.
+/// The stage, onto the series as earlier stages hand it on.
 pub(super) fn stages(run: &RunContext<'_>) -> Stages {
     let AlignInRun { moving, act, mut settings } = run.options(METHOD.name)?;
     if let Some(act) = act.filter(|act| !settings.labels.contains(act)) {
@@ -39,7 +39,7 @@ pub(super) fn stages(run: &RunContext<'_>) -> Stages {
     }
     let moving = SubjectFiles { memory: run.memory, ..SubjectFiles::new(moving) };
     let format = run.style.map_format();
-    Ok(vec![Box::new(AlignImages { moving, fixed: run.series.clone(), settings, format })])
+    Ok(vec![Box::new(AlignImages { moving, fixed: None, settings, format })])
 }
 
 /// Gives [connectome] and [regions] the first labels that [align] brings along in a run into the folder `root`,

@@ -30,7 +30,7 @@ pub(crate) const METHOD: Method = Method {
     writes: ALIGN_WRITES,
     restored: |record| {
         let file = record.outputs.iter().find(|output| output.file.starts_with(MOVED))?.file.clone();
-        let read = Box::new(move |folder: &Path| Ok(Made::of_moved(read_image(folder.join(&file))?)));
+        let read = Box::new(move |folder: &Path| Ok(Made::from_moved(read_image(folder.join(&file))?)));
         Some(Box::new(ReadBack { name: "align", read }))
     },
     section: Some(PageSection { takes: || vec![Taken::where_made::<Made>()], draw: section }),

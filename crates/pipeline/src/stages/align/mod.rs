@@ -22,14 +22,14 @@ use self::images::Side;
 pub(crate) use self::in_run::fill_in;
 pub(crate) use self::method::METHOD;
 use super::contents::check_labels;
-use super::load::SubjectFiles;
+use super::load::{Subject, SubjectFiles};
 use super::tract::stem;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::transforms::{FslSpaces, Transform, TransformFile, itk_text, matrix_text};
 use crate::{
     Choice as _, FileKind, Input, Logbook, MapFormat, OutputFolder, Page, Product, Products, Stage,
-    StageError, Written,
+    StageError, Taken, Written,
 };
 
 /// The image that moved, without extension.
@@ -101,8 +101,8 @@ pub struct AlignSettings {
 pub struct AlignImages {
     /// The image that moves: a series, or an image of which the first volume counts.
     pub moving: SubjectFiles,
-    /// The one that stays.
-    pub fixed: SubjectFiles,
+    /// The one that stays; `None` for the mean unweighted volume of the [`Subject`].
+    pub fixed: Option<SubjectFiles>,
     /// How.
     pub settings: AlignSettings,
     /// In which format.
@@ -120,6 +120,10 @@ enum AlignError {
         "--keep-grid moves the header of labels, which takes a matrix, and --transform has a field"
     )]
     KeptGrid,
+    #[error(
+        "a way of FSL takes the file of the fixed image, which a run has not: `fimbria align --fsl` has"
+    )]
+    FslInRun,
     #[error("two images of labels are named {0}: files are told apart by their names")]
     Name(String),
 }
@@ -140,7 +144,7 @@ struct Made {
 
 impl Made {
     /// What is read back of it.
-    fn of_moved(moved: Image) -> Self {
+    fn from_moved(moved: Image) -> Self {
         Self { motion: None, moved, labels: Vec::new(), options: WriteOptions::default() }
     }
 }
@@ -156,18 +160,25 @@ impl AlignImages {
 
     /// The way that files say.
     fn given(&self, log: &Logbook<'_>) -> Result<Transform, StageError> {
-        let spaces = FslSpaces { moving: &self.moving.dwi, fixed: &self.fixed.dwi };
-        let fsl = self.settings.fsl.then_some(spaces);
+        let fsl = match (self.settings.fsl, &self.fixed) {
+            (false, _) => None,
+            (true, Some(fixed)) => Some(FslSpaces { moving: &self.moving.dwi, fixed: &fixed.dwi }),
+            (true, None) => return Err(AlignError::FslInRun.into()),
+        };
         Ok(Transform::read(&self.settings.transform, fsl, log, Page::Align)?)
     }
 
-    fn align(&self, log: &Logbook<'_>) -> Result<Made, StageError> {
+    fn align(&self, products: &Products, log: &Logbook<'_>) -> Result<Made, StageError> {
         let names = self.label_files();
         if let Some(at) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
-            return Err(AlignError::Name(stem(&self.settings.labels[at])).into());
+            return Err(AlignError::Name(names[at].clone()).into());
         }
         let workers = log.session().on.workers;
-        let (fixed, moving) = (Side::read(&self.fixed, log)?, Side::read(&self.moving, log)?);
+        let fixed = match &self.fixed {
+            Some(files) => Side::read(files, log)?,
+            None => Side::from_subject(products.get()?, log),
+        };
+        let moving = Side::read(&self.moving, log)?;
         let motion = match self.settings.transform.is_empty() {
             false => None,
             true => {
@@ -256,6 +267,10 @@ impl Stage for AlignImages {
         METHOD.name
     }
 
+    fn takes(&self) -> Vec<Taken> {
+        self.fixed.is_none().then(Taken::always::<Subject>).into_iter().collect()
+    }
+
     fn makes(&self) -> Vec<Product> {
         vec![Product::of::<Made>()]
     }
@@ -263,7 +278,7 @@ impl Stage for AlignImages {
     fn inputs(&self) -> Vec<Input> {
         let AlignSettings { mask, labels, transform, .. } = &self.settings;
         let mut inputs = images::inputs("moving", &self.moving);
-        inputs.extend(images::inputs("fixed", &self.fixed));
+        inputs.extend(self.fixed.iter().flat_map(|files| images::inputs("fixed", files)));
         inputs.extend(mask.iter().flat_map(|path| with_sidecar("mask", path)));
         inputs.extend(labels.iter().flat_map(|path| with_sidecar("labels", path)));
         inputs.extend(transform.iter().map(|file| ("transform".to_owned(), file.path.clone())));
@@ -287,7 +302,8 @@ impl Stage for AlignImages {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.align(log)?);
+        let made = self.align(products, log)?;
+        products.put(made);
         Ok(())
     }
 
@@ -337,7 +353,7 @@ impl Stage for AlignImages {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let path = folder.join(self.moved_file());
-        products.put(Made::of_moved(log.session().on.workers.install(|| read_image(path))?));
+        products.put(Made::from_moved(log.session().on.workers.install(|| read_image(path))?));
         Ok(())
     }
 }

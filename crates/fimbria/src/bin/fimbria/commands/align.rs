@@ -71,7 +71,7 @@ impl AlignCommand {
             scratch: scratch.clone(),
             ..SubjectFiles::new(path)
         };
-        let (moving, fixed) = (side(moving), side(fixed));
+        let (moving, fixed) = (side(moving), Some(side(fixed)));
         let align = AlignImages { moving, fixed, settings, format: format.format() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("align", &[&align], &folder, threads, console)?;

@@ -176,7 +176,7 @@ pub(super) fn of_folder(
             maps.extend(of_file(job, name)?);
         }
     }
-    let differences: Vec<Map> = DIFFERENCES.iter().filter_map(|two| two.of(&maps)).collect();
+    let differences: Vec<Map> = DIFFERENCES.iter().filter_map(|two| two.map(&maps)).collect();
     maps.extend(differences);
     maps.extend(given_field(job, &maps));
     beside(&mut maps);
@@ -299,7 +299,7 @@ const DIFFERENCES: [Difference; 2] = [
 ];
 
 impl Difference {
-    fn of(&self, maps: &[Map]) -> Option<Map> {
+    fn map(&self, maps: &[Map]) -> Option<Map> {
         let named = |name: &str| maps.iter().find(|map| map.name == name);
         let (map, less) = (named(self.map)?, named(self.less)?);
         let mut image = Image::zeros(less.image.grid, 1);

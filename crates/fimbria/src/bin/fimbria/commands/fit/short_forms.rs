@@ -29,7 +29,7 @@ pub(crate) fn in_full(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure
             words.splice(fit..fit + 2, models);
         }
         (Some("fit"), Some(file)) if file.ends_with(".toml") => {
-            let model = of_file(Path::new(file), &words[fit + 2..])?;
+            let model = words_of_file(Path::new(file), &words[fit + 2..])?;
             words.splice(fit + 1..fit + 2, model);
         }
         _ => {}
@@ -38,7 +38,7 @@ pub(crate) fn in_full(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure
 }
 
 /// The model of a file and its options, without those that `given` has once and for all.
-fn of_file(path: &Path, given: &[OsString]) -> Result<Vec<OsString>, Failure> {
+fn words_of_file(path: &Path, given: &[OsString]) -> Result<Vec<OsString>, Failure> {
     let config = RunConfig::read(path)?;
     let (name, mut values) = match config.tables.into_iter().collect::<Vec<_>>() {
         mut one if one.len() == 1 && fit_named(&one[0].0).is_some() => one.remove(0),
