@@ -27,9 +27,16 @@ pub use self::fitted::{Fitted, FittedMap, RaisedSamples};
 pub use self::gain::Cost;
 pub use self::inputs::{SelectedVolumes, Stacked};
 
-/// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
-/// threads finish together.
+/// Voxels one task takes at most.
 const BLOCK: usize = 4096;
+/// Tasks of a thread: so many that all threads finish together, though some voxels take longer than others.
+const TASKS: usize = 16;
+
+/// Voxels that a task of so many threads takes: whole tiles.
+fn task_len(voxels: usize, threads: usize, tile: usize) -> usize {
+    let most = (BLOCK / tile).max(1) * tile;
+    (voxels / (TASKS * threads)).next_multiple_of(tile).clamp(tile, most)
+}
 
 /// Some voxels, their inputs and the place of their results.
 pub struct Tile<'a> {
@@ -154,7 +161,6 @@ impl Job<'_> {
             .collect();
         let part = processes::part_of(self.mask, on.comm);
         self.progress.start(self.name, part.len() as u64);
-        let mut blocks = MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), &part, BLOCK);
         let work = Work { job: *self, fit, plan };
         let has_devices = !on.devices.is_empty();
         let kernels = fit.on_device();
@@ -166,6 +172,12 @@ impl Job<'_> {
             let name = self.name;
             self.progress.note(&format!("{name}: threads are expected to be faster than a device"));
         }
+        let threads = on.workers.threads();
+        let block = match kernels {
+            Some(_) if has_devices && !left_to_threads => BLOCK,
+            _ => task_len(part.len(), threads, fit.tile_len()),
+        };
+        let mut blocks = MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), &part, block);
         let (mut tally, shares) = match kernels {
             Some(kernels) if has_devices && !left_to_threads => {
                 work.on_devices(kernels, on, blocks)?
@@ -312,6 +324,20 @@ impl Tally {
                 samples: self.raised.samples + other.raised.samples,
                 voxels: self.raised.voxels + other.raised.voxels,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_whole_tiles_and_enough_of_them_for_all_threads() {
+        for (voxels, threads, tile) in [(20_555, 16, 272), (500_000, 2, 272), (100, 8, 1024)] {
+            let len = task_len(voxels, threads, tile);
+            assert!(len.is_multiple_of(tile) && (tile..=BLOCK).contains(&len), "{len}");
+            assert!(len == tile || voxels.div_ceil(len) >= TASKS * threads / 2, "{len}");
         }
     }
 }
