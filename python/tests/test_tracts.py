@@ -266,7 +266,7 @@ def test_signatures_have_the_options_of_the_extension():
     for command, others in given.items():
         function = getattr(fimbria, names.get(command, command))
         said = set(inspect.signature(function).parameters) - others - {"threads", "progress"}
-        assert said == set(_core.options_of(command)) - {"half", "tracks", "dti", "resample", "dqsm_files", "lut", "npy", "imaginary"}, command
+        assert said == set(_core.options_of(command)) - {"half", "tracks", "dti", "resample", "dqsm_files", "lut", "npy", "imaginary", "assignments"}, command
 
 
 def test_progress_of_a_method_may_raise_and_leaves_the_next_one_sound(fod, seeds):
