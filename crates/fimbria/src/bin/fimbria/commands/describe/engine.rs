@@ -183,7 +183,7 @@ fn pattern(layout: &str, name: &str, output: &Output) -> String {
     if layout == "bids" { format!("*{name}") } else { name }
 }
 
-/// A name in programs: `run_json` of run.json, `image_4d` of 4d.
+/// A name in programs: `run_json` of run.json, `image_4d` of 4d, `folders` of */.
 fn identifier(file: &str) -> String {
     let file = match file.strip_prefix("OUT") {
         Some(rest) if !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_') => {
@@ -194,9 +194,10 @@ fn identifier(file: &str) -> String {
     let file = file.trim_end_matches(".*").replace('*', "");
     let words = file.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_");
-    match name.starts_with(|first: char| first.is_ascii_digit()) {
-        true => format!("image_{name}"),
-        false => name,
+    match name.chars().next() {
+        None => "folders".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("image_{name}"),
+        Some(_) => name,
     }
 }
 
@@ -214,6 +215,7 @@ mod tests {
             ("tracks.*", "tracks"),
             ("matrix_*.csv", "matrix_csv"),
             ("4d.nii", "image_4d_nii"),
+            ("*/", "folders"),
         ] {
             assert_eq!(identifier(file), name);
         }
