@@ -39,6 +39,7 @@ pub mod expr;
 pub mod fod;
 pub mod fwdti;
 pub mod gradient_check;
+mod half_sphere;
 pub mod hot;
 pub mod ivim;
 pub mod mapmri;

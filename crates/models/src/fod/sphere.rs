@@ -1,8 +1,10 @@
 //! The directions in which a density must not be negative.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::PI;
 
 use fimbria_tensors::sh::{ShBasis, evaluate};
+
+use crate::half_sphere::half_sphere;
 
 /// Directions of the constraint, spread over the half sphere 8° apart: the lobes of order 8 are
 /// 40° wide.
@@ -22,15 +24,7 @@ pub(crate) struct Sphere {
 impl Sphere {
     /// The directions with functions up to degree `lmax`.
     pub(crate) fn new(lmax: usize) -> Self {
-        // A spiral of equal areas: each turn by the golden angle.
-        let turn = PI * (3.0 - 5f64.sqrt());
-        let direction = |i: usize| {
-            let z = 1.0 - (i as f64 + 0.5) / N_DIRECTIONS as f64;
-            let (sin, cos) = (turn * i as f64 % TAU).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * cos, r * sin, z]
-        };
-        let dirs: Vec<[f64; 3]> = (0..N_DIRECTIONS).map(direction).collect();
+        let dirs = half_sphere(N_DIRECTIONS);
         let harmonics = dirs.iter().flat_map(|&d| evaluate(ShBasis::Mrtrix, lmax, d)).collect();
         let near = |a: [f64; 3], b: [f64; 3]| {
             (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]).abs() > NEIGHBOURHOOD.cos()

@@ -7,6 +7,7 @@ use fimbria_tensors::sh::{ShBasis, evaluate, sh_count};
 
 use super::basis::Basis;
 use super::solve::{backward, factor, forward};
+use crate::half_sphere::half_sphere;
 
 /// The degree of its harmonics.
 pub(super) const DEGREE: usize = 8;
@@ -29,14 +30,7 @@ pub(super) struct Rays {
 
 impl Rays {
     pub(super) fn new() -> Self {
-        let turn = PI * (3.0 - 5f64.sqrt());
-        let direction = |i: usize| {
-            let z = 1.0 - (i as f64 + 0.5) / DIRECTIONS as f64;
-            let (sin, cos) = (turn * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * cos, r * sin, z]
-        };
-        let dirs_ras: Vec<[f64; 3]> = (0..DIRECTIONS).map(direction).collect();
+        let dirs_ras = half_sphere(DIRECTIONS);
         let rows: Vec<Vec<f64>> =
             dirs_ras.iter().map(|&dir| evaluate(ShBasis::Mrtrix, DEGREE, dir)).collect();
         let n = sh_count(DEGREE);

@@ -172,17 +172,15 @@ impl Job<'_> {
             let name = self.name;
             self.progress.note(&format!("{name}: threads are expected to be faster than a device"));
         }
-        let threads = on.workers.threads();
-        let block = match kernels {
-            Some(_) if has_devices && !left_to_threads => BLOCK,
-            _ => task_len(part.len(), threads, fit.tile_len()),
+        let on_devices = kernels.filter(|_| has_devices && !left_to_threads);
+        let block = match on_devices {
+            Some(_) => BLOCK,
+            None => task_len(part.len(), on.workers.threads(), fit.tile_len()),
         };
         let mut blocks = MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), &part, block);
-        let (mut tally, shares) = match kernels {
-            Some(kernels) if has_devices && !left_to_threads => {
-                work.on_devices(kernels, on, blocks)?
-            }
-            kernels => {
+        let (mut tally, shares) = match on_devices {
+            Some(kernels) => work.on_devices(kernels, on, blocks)?,
+            None => {
                 if kernels.is_none() && has_devices {
                     let name = self.name;
                     self.progress.warn(&format!("no kernel does this: {name} runs on the CPU"));

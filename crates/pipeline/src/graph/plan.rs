@@ -69,9 +69,16 @@ impl Plan {
                     file.is_some_and(|file| all[j].outputs().iter().any(|output| output == file))
                 })
             };
-            let (written, inputs): (Vec<Input>, Vec<Input>) =
-                stage.inputs().into_iter().partition(|(_, path)| writer(path).is_some());
-            makers.extend(written.iter().filter_map(|(_, path)| writer(path)));
+            let (mut written, mut inputs) = (Vec::new(), Vec::new());
+            for input in stage.inputs() {
+                match writer(&input.1) {
+                    Some(writer) => {
+                        makers.push(writer);
+                        written.push(input);
+                    }
+                    None => inputs.push(input),
+                }
+            }
             makers.sort_unstable();
             makers.dedup();
             let inputs = Hashing::start(inputs).wait()?;

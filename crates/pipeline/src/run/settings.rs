@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{ConfigError, RunConfig};
 use crate::options::in_words;
 use crate::stages::in_run::InRunError;
-use crate::stages::methods;
+use crate::stages::{align, methods};
 
 impl RunConfig {
     /// Reads a TOML file. Relative paths in it are relative to its folder.
@@ -59,12 +59,10 @@ impl RunConfig {
 
     /// Whether every table is that of a stage, and has its options.
     fn check_tables(&self) -> Result<(), ConfigError> {
-        for name in self.tables.keys() {
-            methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
-        }
-        let mut filled = self.clone();
-        filled.fill_in(Path::new(""))?;
-        for (name, values) in &filled.tables {
+        // What [align] brings along is not missing from others.
+        let mut tables = self.tables.clone();
+        align::fill_in(&mut tables, Path::new(""), self.maps.map_format(), false)?;
+        for (name, values) in &tables {
             let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
             (table.check)(values).map_err(InRunError::in_table(name))?;
         }

@@ -1,3 +1,5 @@
+//! Fringe lines that end inside the mask, and the tears they leave in a phase without wraps.
+
 use std::f32::consts::PI;
 
 use fimbria_image::Grid;

@@ -38,13 +38,16 @@ pub(crate) const METHOD: Method = Method {
     ..Method::named("align")
 };
 
+/// How far an alignment moved its image, mm and degrees, where one of these records is of a motion that it found.
+pub(super) fn moved(records: &[RunRecord]) -> Option<(f64, f64)> {
+    let record = records.iter().find(|record| record.task == METHOD.name)?;
+    let moved = record.results.get("moved")?;
+    Some((moved["mm"].as_f64()?, moved["degrees"].as_f64()?))
+}
+
 /// What was done, where a record is that of an alignment.
 fn text(records: &[RunRecord]) -> Option<Methods> {
-    let record = records.iter().find(|record| record.task == "align")?;
-    let (mm, degrees) = {
-        let moved = record.results.get("moved")?;
-        (moved["mm"].as_f64()?, moved["degrees"].as_f64()?)
-    };
+    let (mm, degrees) = moved(records)?;
     let text = format!(
         "Images were aligned by a rigid motion ({mm:.1} mm, {degrees:.1} degrees) that maximises their normalised mutual \
          information, by quasi-Newton ascent from coarse to fine with histograms of cubic B-spline windows. Images were \

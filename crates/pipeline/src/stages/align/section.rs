@@ -3,7 +3,7 @@
 use fimbria_report::Section;
 use fimbria_report::figure::{Scalar, mosaic_outline};
 
-use super::{METHOD, Made};
+use super::{Made, method};
 use crate::StageError;
 use crate::stages::method::Shown;
 
@@ -11,10 +11,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Result<Option<Section>, StageError> 
     let Some(Made { moved, .. }) = shown.products.find::<Made>() else { return Ok(None) };
     let style = Scalar::new("The image on the series", "units of the image");
     let figure = mosaic_outline(moved, shown.mask, &style)?;
-    let record = shown.records.iter().find(|record| record.task == METHOD.name);
-    let motion = record.and_then(|record| record.results.get("moved"));
-    let motion = motion.and_then(|moved| Some((moved["mm"].as_f64()?, moved["degrees"].as_f64()?)));
-    let motion = match motion {
+    let motion = match method::moved(shown.records) {
         Some((mm, degrees)) => format!("moved by {mm:.1} mm and {degrees:.1} degrees"),
         None => "moved as files say".to_owned(),
     };
