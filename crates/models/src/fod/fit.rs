@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::device::OnDevice;
 use super::shells::Shelled;
-use super::{Deconvolution, FodError, FodOptions, HIGHEST_ORDER, Responses, Tissues, estimate};
+use super::{Deconvolution, FodError, FodOptions, Responses, Tissues, estimate};
 use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
@@ -69,18 +69,6 @@ pub fn check_directions(
     tissues: Tissues,
 ) -> Result<(), FodError> {
     Shelled::new(gradients, tissues)?.check(gradients, order)
-}
-
-/// The degree of densities where nobody asks for another: 12 where the directions carry it, else 8.
-///
-/// Fibres are told apart at smaller angles the higher it is, from b = 1000 s/mm² and 30 directions at a signal of
-/// 20 times the noise on, and hardly more maxima are false: what an order adds that the data do not determine, the
-/// constraint does. With 28 directions degree 12 is determined up to 6.
-pub fn usual_order(gradients: &GradientTable) -> usize {
-    match check_directions(gradients, HIGHEST_ORDER, Tissues::Auto) {
-        Ok(()) => HIGHEST_ORDER,
-        Err(_) => FodOptions::default().order,
-    }
 }
 
 /// Estimates the responses that `options` leave open and the density of every voxel of `mask`.

@@ -45,7 +45,7 @@ mod tests;
 
 pub use deconvolution::Deconvolution;
 pub use error::FodError;
-pub use fit::{FodFit, check_directions, fit, maps, usual_order};
+pub use fit::{FodFit, check_directions, fit, maps};
 pub use options::{FodOptions, HIGHEST_ORDER, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

@@ -1,18 +1,18 @@
 //! Responses from the data.
 //!
-//! * Single fibres, after Tournier et al. (NMR Biomed 26, 1775 (2013)): the 3000 voxels of highest
-//!   FA are candidates, the best 300 of them the first guess. A response is made of these, all
-//!   candidates are deconvolved with it (fibres only, weighted shells), and the 300 voxels whose
+//! * Single fibres, after Tournier et al. (NMR Biomed 26, 1775 (2013)): the voxels of highest FA are
+//!   candidates, ten for each that is chosen, and the best the first guess. A response is made of these, all
+//!   candidates are deconvolved with it (fibres only, weighted shells), and the voxels whose
 //!   densities are most alike to one fibre's, by √p₁ (1 - p₂/p₁)² of the two largest peaks, are
 //!   taken instead, until the choice stays. The fibre's axis is the first eigenvector of the
-//!   tensor.
+//!   tensor. A hundredth of the voxels with fibres is chosen: the published 300 in voxels of 2 mm.
 //! * Grey matter and fluid, a variant of Dhollander et al. (ISMRM workshop on breaking the barriers
 //!   of diffusion MRI (2016), p. 5): voxels of FA below 0.2 are told apart by their signal decay
 //!   (mean over the shells of the logarithm of unweighted over weighted mean signal), split where
 //!   the variance between the two groups is largest (Otsu); of one shell each side of their median is
 //!   split so, as published, since fibres that cross are a third group. Fluid is the tenth of the faster
-//!   group that decays fastest. Grey matter is found among the tenth of the slower group with the
-//!   least FA, which excludes fibres that cross: the half of them nearest to their median decay.
+//!   group that decays fastest. Grey matter is found among the tenth of the slower group nearest to its
+//!   median decay: the half of them with the least FA, which excludes fibres that cross.
 //!
 //! All thresholds are fractions of what the mask holds, so that small masks work as well, down to
 //! ten voxels of a kind.

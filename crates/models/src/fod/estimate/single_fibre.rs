@@ -14,11 +14,15 @@ use crate::fod::shells::Shelled;
 use crate::fod::sphere::Sphere;
 use crate::fod::{Deconvolution, FodError, FodOptions, Response, Responses, Tissues};
 
-/// Voxels that the response is made of, and those it is sought among.
-const CHOSEN: usize = 300;
-const CANDIDATES: usize = 3000;
-/// Where fewer voxels reach these numbers, these fractions of those with fibres.
-const CHOSEN_FRACTION: f64 = 0.2;
+/// The part of the voxels with fibres that the response is made of: 300 of a brain in voxels of 2 mm. A number
+/// would reach voxels whose fibres fan out where voxels are large, and the response of these is too broad: with
+/// it lobes are too sharp, fanning fibres fall into several, and crossings move.
+const CHOSEN_PART: f64 = 0.01;
+/// So many where that is fewer, since noise needs an average, but not more than a fifth.
+const FEW: usize = 40;
+const MOST_PART: f64 = 0.2;
+/// Candidates for each voxel that is chosen.
+const CANDIDATES: usize = 10;
 /// FA of a voxel that may hold a single fibre.
 const LEAST_FA: f64 = 0.25;
 /// Degree of the densities that tell single fibres at most, and what they may be below zero: enough
@@ -48,10 +52,10 @@ pub(super) fn estimate(
             needed: FEWEST,
         });
     }
+    let part = |part: f64| (part * candidates.len() as f64) as usize;
+    let n_chosen = part(CHOSEN_PART).max(part(MOST_PART).min(FEW)).max(FEWEST);
     candidates.sort_by(|a, b| b.fa.total_cmp(&a.fa).then(a.voxel.cmp(&b.voxel)));
-    candidates.truncate(CANDIDATES);
-    let wanted = (CHOSEN_FRACTION * candidates.len() as f64) as usize;
-    let n_chosen = wanted.clamp(FEWEST, CHOSEN);
+    candidates.truncate(CANDIDATES * n_chosen);
     let fibres = Fibres { gradients, shelled, options, samples: gather(signals, &candidates) };
     let sphere = Sphere::new(options.order.min(ORDER));
 

@@ -14,10 +14,10 @@ use fimbria_image::counted;
 const MOST_FA: f64 = 0.2;
 /// Of the voxels that decay fast, the part that decays fastest.
 const FLUID_PART: f64 = 0.1;
-/// Of the voxels that decay slowly, the part with least FA, and of these the part nearest to the
-/// median decay.
-const ISOTROPIC_PART: f64 = 0.1;
-const TYPICAL_PART: f64 = 0.5;
+/// Of the voxels that decay slowly, the part nearest to their median decay, and of these the part with least FA.
+/// The other way round voxels with some fluid would win: they are bright, so that noise gives them the least FA.
+const TYPICAL_PART: f64 = 0.1;
+const ISOTROPIC_PART: f64 = 0.5;
 
 /// The responses of grey matter and fluid; the survey's first shell is the unweighted one.
 pub(super) fn estimate(
@@ -45,9 +45,9 @@ pub(super) fn estimate(
         return Err(too_few("grey matter", slow.len()));
     }
     let fluid = most(fast, FLUID_PART, |(decay, _)| -decay);
-    let least_fa = most(slow, ISOTROPIC_PART, |(_, v)| v.fa);
-    let median = quantile(least_fa.iter().map(|(decay, _)| *decay).collect(), 0.5);
-    let grey = most(least_fa, TYPICAL_PART, |(decay, _)| (decay - median).abs());
+    let median = quantile(slow.iter().map(|(decay, _)| *decay).collect(), 0.5);
+    let typical = most(slow, TYPICAL_PART, |(decay, _)| (decay - median).abs());
+    let grey = most(typical, ISOTROPIC_PART, |(_, v)| v.fa);
     progress.note(&format!(
         "grey matter: {}, fluid: {} (signal decay above {threshold:.2})",
         counted(grey.len(), "voxel"),
@@ -92,5 +92,43 @@ fn response(survey: &Survey, voxels: &[(f64, &SurveyedVoxel)]) -> Response {
     Response {
         b_s_per_mm2: Some(survey.b_s_per_mm2.clone()),
         zonal: (0..survey.b_s_per_mm2.len()).map(mean).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_compute::Silent;
+
+    use super::*;
+
+    const GREY: [f64; 3] = [1000.0, 460.0, 260.0];
+    const FLUID: [f64; 3] = [1900.0, 100.0, 40.0];
+
+    /// Voxels with a part of fluid; noise lifts their FA the more the darker they are.
+    fn voxels(number: u32, fluid: impl Fn(f64) -> f64) -> impl Iterator<Item = SurveyedVoxel> {
+        (0..number).map(move |at| {
+            let place = f64::from(at) / f64::from(number);
+            let part = fluid(place);
+            let mean = |shell: usize| (1.0 - part) * GREY[shell] + part * FLUID[shell];
+            let means: Vec<f64> = (0..3).map(mean).collect();
+            let fa = (0.05 + 0.04 * place) * GREY[0] / means[0];
+            SurveyedVoxel { voxel: at, fa, axis_ras: [1.0, 0.0, 0.0], means }
+        })
+    }
+
+    #[test]
+    fn bright_voxels_with_some_fluid_are_not_taken_for_grey_matter() {
+        let grey = voxels(700, |_| 0.0);
+        let both = voxels(300, |place| 0.1 + 0.3 * place);
+        let fluid = voxels(300, |_| 1.0);
+        let voxels = grey.chain(both).chain(fluid).collect();
+        let survey = Survey { b_s_per_mm2: vec![0.0, 1000.0, 2000.0], voxels };
+        let [grey, fluid] = estimate(&survey, &Silent).unwrap();
+        for (response, true_means) in [(grey, GREY), (fluid, FLUID)] {
+            for (row, mean) in response.zonal.iter().zip(true_means) {
+                // All chosen voxels are pure.
+                assert!((row[0] / ((4.0 * PI).sqrt() * mean) - 1.0).abs() < 1e-9, "{row:?} {mean}");
+            }
+        }
     }
 }
