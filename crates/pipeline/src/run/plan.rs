@@ -153,7 +153,7 @@ impl Asked {
             let volumes = volumes.map_err(|error| InRunError::Fit(error.into()))?;
             let directions = volumes.gradients.most_directions_of_a_shell();
             match degree_in_run(&volumes.gradients) {
-                Some(degree) if degree == parameters.degree(&volumes.gradients) => return Ok(()),
+                Some(degree) if degree == parameters.order.0.0 => return Ok(()),
                 Some(degree) => {
                     self.plan.lower_degree = Some(LowerDegree { degree, directions });
                     return Ok(());

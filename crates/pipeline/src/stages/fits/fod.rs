@@ -22,7 +22,7 @@ const THREE: &str = "where there are three tissues";
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct Parameters {
     /// Degree of the density
-    #[arg(long, visible_alias = "lmax", value_name = "L", default_value = "auto")]
+    #[arg(long, visible_alias = "lmax", value_name = "L", default_value = "8")]
     #[arg(value_parser = choice::<Degree>())]
     pub order: Named<Degree>,
 
@@ -59,26 +59,18 @@ pub struct Parameters {
     pub bmax: Option<f64>,
 }
 
-/// The degree of the harmonics of a density; `None` for that of [`fod::usual_order`].
+/// The degree of the harmonics of a density.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Degree(pub Option<usize>);
+pub struct Degree(pub usize);
 
 impl Choice for Degree {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self(None), "auto", "12 where the directions carry it, else 8"),
-        (Self(Some(4)), "4", "15 coefficients"),
-        (Self(Some(6)), "6", "28 coefficients"),
-        (Self(Some(8)), "8", "45 coefficients"),
-        (Self(Some(10)), "10", "66 coefficients"),
-        (Self(Some(12)), "12", "91 coefficients"),
+        (Self(4), "4", "15 coefficients"),
+        (Self(6), "6", "28 coefficients"),
+        (Self(8), "8", "45 coefficients"),
+        (Self(10), "10", "66 coefficients"),
+        (Self(12), "12", "91 coefficients"),
     ];
-}
-
-impl Parameters {
-    /// The degree of the densities of a series with this gradient table.
-    pub fn degree(&self, gradients: &GradientTable) -> usize {
-        self.order.0.0.unwrap_or_else(|| fod::usual_order(gradients))
-    }
 }
 
 /// A response that cannot be used.
@@ -96,7 +88,7 @@ fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
     Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
 }
 
-/// The degree that a run gives densities where none is set: the usual one where a shell has as many volumes as
+/// The degree that a run gives densities where none is set: 8 where a shell has as many volumes as
 /// harmonics of degree 6 have coefficients, since the constraint supplies the rest, else 4; `None` where the
 /// directions of no shell determine that.
 pub fn degree_in_run(gradients: &GradientTable) -> Option<usize> {
@@ -105,7 +97,7 @@ pub fn degree_in_run(gradients: &GradientTable) -> Option<usize> {
     let volumes = shells.map(|shell| shell.volumes.len()).max();
     match (gradients.most_directions_of_a_shell(), volumes) {
         (..LEAST_DIRECTIONS, _) => None,
-        (_, Some(28..)) => Some(fod::usual_order(gradients)),
+        (_, Some(28..)) => Some(FodOptions::default().order),
         _ => Some(4),
     }
 }
@@ -147,11 +139,11 @@ impl FitModel for Parameters {
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
-        Ok(fod::check_directions(gradients, self.degree(gradients), self.tissues.0)?)
+        Ok(fod::check_directions(gradients, self.order.0.0, self.tissues.0)?)
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        fod::maps(self.order.0.0.unwrap_or(fod::HIGHEST_ORDER), 3)
+        fod::maps(self.order.0.0, 3)
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -164,7 +156,7 @@ impl FitModel for Parameters {
 
     fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let options = FodOptions {
-            order: self.degree(&job.subject.gradients),
+            order: self.order.0.0,
             tissues: self.tissues.0,
             white: response(self.response.as_ref())?,
             grey: response(self.response_gm.as_ref())?,
@@ -224,7 +216,7 @@ Method:
   voxels of low FA by their signal decay. Where the signal leaves nothing for fibres, as in fluid,
   the density is exactly zero and the status 1. Fewer directions than an order has coefficients are
   allowed down to those of half the order, the constraint supplying the rest (super-resolution): of
-  order 12, which tells fibres at 45° apart, these are 28. With fewer the usual order is 8.",
+  order 12, which tells narrow bundles at 45° apart and splits bundles that fan out, these are 28.",
     references: &[
         (
             "Tournier JD et al. NeuroImage 23, 1176 (2004); 35, 1459 (2007)",
@@ -237,7 +229,7 @@ Method:
     ],
     examples: &[
         "fimbria fit fod dwi.nii.gz -o fod",
-        "fimbria fit fod dwi.nii.gz --order 8 --mask mask.nii.gz -o fod",
+        "fimbria fit fod dwi.nii.gz --order 12 --mask mask.nii.gz -o fod",
         "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
     ],
 };

@@ -58,12 +58,9 @@ fn stages(run: &RunContext<'_>) -> Stages {
 /// What was done, in words for a paper.
 fn text(fod: &fod::Parameters, peaks: Option<&PeaksParameters>) -> Methods {
     let mut text = format!(
-        "Fibre orientation densities{} were estimated by constrained spherical deconvolution of all \
-         shells, non-negative in every direction of a dense set, with {}.",
-        match fod.order.0.0 {
-            Some(degree) => format!(" of degree {degree}"),
-            None => " of degree 12, or 8 of fewer than 28 directions,".to_owned(),
-        },
+        "Fibre orientation densities of degree {} were estimated by constrained spherical deconvolution of \
+         all shells, non-negative in every direction of a dense set, with {}.",
+        fod.order.0.0,
         responses(fod),
     );
     let mut references = vec![
