@@ -44,8 +44,10 @@ const AFTER_FITS: &[&Method] = &[
     &guide::METHOD,
     &qsm::METHOD,
     &regions::METHOD,
-    &accuracy::METHOD,
 ];
+
+/// How close all that came to a truth: the last thing made, and what a page begins with.
+const TRUTH: &[&Method] = &[&accuracy::METHOD];
 
 /// What no run makes.
 const ALONE: &[&Method] = &[
@@ -56,7 +58,7 @@ const ALONE: &[&Method] = &[
 /// All methods of a run; fits first, as its page has them.
 pub(super) fn of_runs() -> impl Iterator<Item = &'static Method> {
     let fits = FITS.iter().map(|fit| fit.method());
-    let others = [FIBRES, AFTER_FITS].into_iter().flatten().copied();
+    let others = [FIBRES, AFTER_FITS, TRUTH].into_iter().flatten().copied();
     BEFORE_FITS.iter().copied().chain(fits).chain(others)
 }
 
@@ -78,9 +80,9 @@ pub fn folders_beside_fits() -> impl Iterator<Item = Written> {
     beside_fits().into_iter().flatten().filter_map(|(_, method)| method.writes)
 }
 
-/// What a page of a run shows besides fits: of the series, before other fits, and after.
-pub(super) fn sections_around_fits() -> [impl Iterator<Item = &'static PageSection>; 3] {
-    [BEFORE_FITS, FIBRES, AFTER_FITS]
+/// What a page of a run shows besides fits: of the truth, of the series, before other fits, and after.
+pub(super) fn sections_around_fits() -> [impl Iterator<Item = &'static PageSection>; 4] {
+    [TRUTH, BEFORE_FITS, FIBRES, AFTER_FITS]
         .map(|methods| methods.iter().filter_map(|m| m.section.as_ref()))
 }
 

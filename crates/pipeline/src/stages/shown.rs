@@ -16,7 +16,7 @@ pub struct Methods {
 impl Methods {
     /// A paragraph for each, then all references, each once.
     pub(super) fn section(all: Vec<Self>) -> Section {
-        let mut section = Section::new("Methods");
+        let mut section = Section::new("Methods").fold();
         let mut references: Vec<String> = Vec::new();
         for methods in all {
             section = section.text(methods.text);
@@ -69,7 +69,7 @@ impl ShownMaps {
             if let Some(FittedMap { spec, image }) = fit.maps.iter().find(named) {
                 let (scale, unit) = (colour::Scale::Ember, unit_in_words(&spec.unit));
                 let style = Scalar { scale, window: spec.window, ..Scalar::new(heading, &unit) };
-                section = section.figure(mosaic_scalar(image, mask, &style)?, *caption);
+                section = section.figure(mosaic_scalar(image, mask, &style)?, *caption).fold();
             }
         }
         Ok(section)

@@ -27,7 +27,7 @@ pub(super) fn section(parts: &[&Part], left_out: &[&str]) -> String {
     };
     format!(
         "<section id=\"explore\" class=\"explore\">\n<h2>Explore in 3-D</h2>\n<p>In the page: {}.{left_out} \
-         Nothing is fetched from anywhere.</p>\n<noscript><p>This part needs scripts; all pictures above do \
+         Nothing is fetched from anywhere.</p>\n<noscript><p>This part needs scripts; all other pictures do \
          not.</p></noscript>\n<p><button type=\"button\" id=\"explore-start\" hidden>Explore in 3-D</button> \
          <span id=\"explore-told\" role=\"status\"></span></p>\n<div id=\"explore-stage\" hidden>\n\
          <div class=\"explore-controls\" id=\"explore-controls\"></div>\n<canvas id=\"explore-canvas\" \

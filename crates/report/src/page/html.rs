@@ -25,8 +25,8 @@ pub(super) fn document(page: &Page) -> String {
     );
     html += &header(page, !shown.is_empty());
     html += "<main>\n";
-    html += &sections;
     html += &explore::section(&shown, &left_out);
+    html += &sections;
     if page.is_rated {
         html += RATING;
     }
@@ -101,18 +101,47 @@ fn header(page: &Page, is_explored: bool) -> String {
 }
 
 fn section(number: usize, section: &Section) -> String {
-    let heading = escape(&section.heading);
-    // On paper a heading goes with the first figures, which Firefox does not do of itself.
-    let words = section.blocks.iter().take_while(|block| matches!(block, Block::Text(_))).count();
-    let is_short = |block: &&Block| matches!(block, Block::Figures(all) if all.len() <= 2);
-    let opening = words + usize::from(section.blocks.get(words).filter(is_short).is_some());
+    let heading = format!("<h2>{}</h2>", escape(&section.heading));
+    let (seen, folded) = section.blocks.split_at(section.seen.unwrap_or(section.blocks.len()));
     let of = |blocks: &[Block]| blocks.iter().map(block).collect::<String>();
-    let (first, rest) = section.blocks.split_at(opening);
-    format!(
-        "<section id=\"section-{number}\">\n<div class=\"opening\">\n<h2>{heading}</h2>\n{}</div>\n{}</section>\n",
-        of(first),
-        of(rest)
-    )
+    let html = match (seen, folded) {
+        ([], [_, ..]) => fold(&format!("{heading} <span>{}</span>", contents(folded)), &of(folded)),
+        _ => {
+            // On paper a heading goes with the first figures, which Firefox does not do of itself.
+            let words = seen.iter().take_while(|block| matches!(block, Block::Text(_))).count();
+            let is_short = |block: &&Block| matches!(block, Block::Figures(all) if all.len() <= 2);
+            let opening = words + usize::from(seen.get(words).filter(is_short).is_some());
+            let (first, rest) = seen.split_at(opening);
+            let rest = match folded {
+                [] => of(rest),
+                _ => of(rest) + &fold(&format!("More: {}", contents(folded)), &of(folded)),
+            };
+            format!("<div class=\"opening\">\n{heading}\n{}</div>\n{rest}", of(first))
+        }
+    };
+    format!("<section id=\"section-{number}\">\n{html}</section>\n")
+}
+
+/// What the reader opens.
+fn fold(summary: &str, html: &str) -> String {
+    format!("<details class=\"fold\">\n<summary>{summary}</summary>\n{html}</details>\n")
+}
+
+/// What there is behind a fold, counted.
+fn contents(blocks: &[Block]) -> String {
+    let figures = blocks.iter().map(|block| match block {
+        Block::Figures(figures) => figures.len(),
+        _ => 0,
+    });
+    let tables = blocks.iter().filter(|block| matches!(block, Block::Table(_))).count();
+    let counted = |number: usize, what: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{number} {what}s")),
+    };
+    let parts = [counted(figures.sum(), "figure"), counted(tables, "table")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "text".to_owned() } else { parts.join(", ") }
 }
 
 fn block(block: &Block) -> String {

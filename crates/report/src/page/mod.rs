@@ -98,6 +98,8 @@ impl Page {
 pub struct Section {
     heading: String,
     blocks: Vec<Block>,
+    /// How many blocks are seen before the reader opens the rest.
+    seen: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,7 +116,14 @@ enum Block {
 impl Section {
     /// A section without content.
     pub fn new(heading: impl Into<String>) -> Self {
-        Self { heading: heading.into(), blocks: Vec::new() }
+        Self { heading: heading.into(), blocks: Vec::new(), seen: None }
+    }
+
+    /// Folds what is added from here on: the reader opens it. Of a section that is folded from its start the
+    /// heading is seen.
+    pub fn fold(mut self) -> Self {
+        self.seen.get_or_insert(self.blocks.len());
+        self
     }
 
     fn with(mut self, block: Block) -> Self {

@@ -7,7 +7,15 @@ const reach = () => {
   }
 };
 addEventListener('resize', reach);
+addEventListener('toggle', reach, true);
 reach();
+// A link to a section opens it.
+const open = () => {
+  const fold = document.getElementById(location.hash.slice(1))?.querySelector(':scope > details.fold');
+  if (fold) fold.open = true;
+};
+addEventListener('hashchange', open);
+open();
 // Turn the samples of q-space: drag, or arrow keys while the picture has the focus.
 for (const group of document.querySelectorAll('.q-space')) {
   const svg = group.ownerSVGElement;

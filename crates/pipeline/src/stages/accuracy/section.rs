@@ -50,6 +50,7 @@ pub(in crate::stages) fn truth(
         columns: ["", "number", "median", "95 %", "worst"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     });
+    section = section.fold();
     if !accuracy.angles_deg.is_empty() {
         section =
             section.figure(angle_histogram(accuracy), "Voxels of white matter with one fibre.");

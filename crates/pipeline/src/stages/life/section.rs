@@ -29,6 +29,7 @@ pub(in crate::stages) fn weights(
         section = section.figure(errors(without, rmse_s0), BEFORE_AND_AFTER);
     }
     section = section
+        .fold()
         .figure(
             figure,
             format!(

@@ -40,6 +40,7 @@ pub(in crate::stages) fn peaks(
                 if called == FA { ", where FA is 0.1 or more" } else { "" }
             ),
         )
+        .fold()
         .figure(
             count,
             format!(

@@ -34,6 +34,7 @@ pub(in crate::stages) fn susceptibility(
         mosaic_scalar(&map.chi, &mask, &of_chi)?,
         format!("Where the local field is known; dark is diamagnetic.{iterations}"),
     );
+    section = section.fold();
     if let Some(unguided) = &map.unguided {
         let mut by_guidance = map.chi.clone();
         by_guidance.data.iter_mut().zip(&unguided.data).for_each(|(chi, tv)| *chi -= tv);

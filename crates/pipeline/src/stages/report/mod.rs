@@ -106,8 +106,8 @@ impl Report {
             }
         }
         let shown = Shown { products, records, fa: fit.map("FA"), mask: &mask };
-        let [series, fibres, others] = methods::sections_around_fits();
-        for section in series {
+        let [truth, series, fibres, others] = methods::sections_around_fits();
+        for section in truth.chain(series) {
             page = (section.draw)(&shown)?.into_iter().fold(page, Page::section);
         }
         if let Some(quality) = judged {

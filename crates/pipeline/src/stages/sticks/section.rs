@@ -50,6 +50,7 @@ pub(in crate::stages) fn sticks(
             "The principal direction of each fibre's samples, as long as its mean fraction; fibres \
              of 0.05 or more.",
         )
+        .fold()
         .figure(
             mosaic_scalar(&sum, mask, &sum_style)?,
             "Mean over the samples; 0 where there are none.",

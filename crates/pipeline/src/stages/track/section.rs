@@ -32,6 +32,7 @@ pub(in crate::stages) fn tracks(
                 streamlines.len()
             ),
         )
+        .fold()
         .figure(
             mosaic_scalar(&tracked.visits, mask, &density)?,
             "Streamlines through each voxel, from 0 to the 99th percentile.",

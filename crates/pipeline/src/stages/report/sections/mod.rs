@@ -68,7 +68,7 @@ pub(super) fn quality(
     mask: &Mask,
     table: Option<&str>,
 ) -> Result<Section, FigureError> {
-    let mut section = Section::new("Quality of the fit");
+    let mut section = Section::new("Quality of the fit").fold();
     if let Some(found) = table {
         section = section.text(format!("Gradient table: {found}."));
     }

@@ -26,7 +26,7 @@ pub(in crate::stages::report) fn verdicts(quality: &Quality) -> impl Iterator<It
 /// What the verdicts rest on.
 pub(in crate::stages::report) fn series(quality: &Quality) -> Section {
     let Quality { series, gradient_check, framewise_mm, .. } = quality;
-    let mut section = Section::new("The series").figures(vec![
+    let mut section = Section::new("The series").fold().figures(vec![
         (
             q_space(&samples(series)),
             "Every volume at the root of its b along its direction, in scanner axes, and again at the other \

@@ -27,6 +27,7 @@ pub(in crate::stages::report) fn record(records: &[RunRecord]) -> Section {
     });
     let text: Vec<_> = records.iter().map(RunRecord::to_json).collect();
     Section::new("What was done")
+        .fold()
         .facts(inputs.chain(machine).collect())
         .table(Table {
             caption: String::new(),
