@@ -7,6 +7,7 @@ mod qsm;
 mod section;
 mod sticks;
 mod tracks;
+mod usual;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -8,7 +8,7 @@ use fimbria_report::figure::{Scalar, mosaic_difference};
 use fimbria_report::plot::{Axes, Axis, Guide, Sample, histogram};
 use fimbria_report::{Figure, FigureError, Section, Table, Window, colour};
 
-use super::Accuracy;
+use super::{Accuracy, usual};
 
 pub(in crate::stages) fn truth(
     accuracy: &Accuracy,
@@ -16,16 +16,6 @@ pub(in crate::stages) fn truth(
     truth: Option<&Truth>,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
-    let rows = accuracy.rows.iter().map(|row| {
-        let error = |error: f64| format!("{error:.3} {}", row.unit).trim_end().to_owned();
-        vec![
-            row.quantity.clone(),
-            row.voxels.to_string(),
-            error(row.median),
-            error(row.percentile_95),
-            error(row.worst),
-        ]
-    });
     let has = |name: &str| accuracy.rows.iter().any(|row| row.quantity.starts_with(name));
     let mut text = String::from(
         "Voxels count that are of one tissue nearly alone. The truth of FA, MD and MK is that of the \
@@ -43,14 +33,11 @@ pub(in crate::stages) fn truth(
             text += paragraph;
         }
     }
-    let mut section = Section::new("How close to the truth").text(text).table(Table {
-        caption: "Errors: absolute for FA, MK and numbers of directions, relative for MD, angles \
-                      for directions."
-            .to_owned(),
-        columns: ["", "number", "median", "95 %", "worst"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    });
-    section = section.fold();
+    let mut section = Section::new("How close to the truth");
+    section = match beside_usual(accuracy) {
+        Some(table) => section.table(table).fold().text(text).table(all(accuracy)),
+        None => section.table(all(accuracy)).fold().text(text),
+    };
     if !accuracy.angles_deg.is_empty() {
         section =
             section.figure(angle_histogram(accuracy), "Voxels of white matter with one fibre.");
@@ -70,6 +57,51 @@ pub(in crate::stages) fn truth(
             .figure(mosaic_difference(fa, true_fa, &known, &style)?, "Dark is no difference.");
     }
     Ok(section)
+}
+
+fn with_unit(error: f64, unit: &str) -> String {
+    format!("{error:.3} {unit}").trim_end().to_owned()
+}
+
+/// Every quantity.
+fn all(accuracy: &Accuracy) -> Table {
+    let rows = accuracy.rows.iter().map(|row| {
+        let mut cells = vec![row.quantity.clone(), row.voxels.to_string()];
+        let errors = [row.median, row.percentile_95, row.worst];
+        cells.extend(errors.map(|error| with_unit(error, &row.unit)));
+        cells
+    });
+    Table {
+        caption:
+            "Errors: absolute for FA, MK and numbers of directions, relative for MD, angles for \
+                  directions."
+                .to_owned(),
+        columns: ["", "number", "median", "95 %", "worst"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// What other programs make as well; of other heads than the demo's `None`.
+fn beside_usual(accuracy: &Accuracy) -> Option<Table> {
+    let usual = usual::beside(&accuracy.rows);
+    let rows: Vec<Vec<String>> = accuracy
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let theirs = usual.get(row.quantity.as_str())?;
+            let errors = [row.median, row.percentile_95, theirs.median, theirs.percentile_95];
+            let mut cells = vec![row.quantity.clone()];
+            cells.extend(errors.map(|error| with_unit(error, &row.unit)));
+            cells.push(theirs.program.to_owned());
+            Some(cells)
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Errors here, and those of a program that people use, of the same data as its manual has it."
+            .to_owned(),
+        columns: ["", "median", "95 %", "theirs", "95 %", "of"].map(str::to_owned).to_vec(),
+        rows,
+    })
 }
 
 const MD: &str = "\n\nA tensor has no kurtosis: at b of 1000 s/mm² it finds MD too low by a tenth and more, \

@@ -24,12 +24,11 @@ pub(in crate::stages) fn weights(
     let lines = (0..kept.len()).map(|line| kept.points(line));
     let each: Vec<f64> = weights.iter().map(|weight| f64::from(*weight)).collect();
     let (figure, caption) = of_weights(&each);
-    let mut section = Section::new("What streamlines explain");
+    let mut section = Section::new("What streamlines explain").fold();
     if let Some(without) = rmse_s0_without {
         section = section.figure(errors(without, rmse_s0), BEFORE_AND_AFTER);
     }
     section = section
-        .fold()
         .figure(
             figure,
             format!(

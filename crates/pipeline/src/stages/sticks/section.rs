@@ -44,13 +44,12 @@ pub(in crate::stages) fn sticks(
         window: Window::FromZero,
         ..Scalar::new("Uncertainty of the first direction", "°")
     };
-    Ok(of_few(records, Section::new("Ball and sticks"))
+    Ok(of_few(records, Section::new("Ball and sticks").fold())
         .figure(
             picture,
             "The principal direction of each fibre's samples, as long as its mean fraction; fibres \
              of 0.05 or more.",
         )
-        .fold()
         .figure(
             mosaic_scalar(&sum, mask, &sum_style)?,
             "Mean over the samples; 0 where there are none.",
