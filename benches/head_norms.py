@@ -78,6 +78,8 @@ def head(folder: Path) -> int:
     names: dict[str, list[int]] = {}
     for line in (folder / "labels.txt").read_text().splitlines():
         number, name, *_ = line.split()
+        # All gyri together are cortex.
+        name = "Cerebral-Cortex" if name.startswith("ctx-") else name
         names.setdefault(name.removeprefix("Left-").removeprefix("Right-"), []).append(int(number))
     print("ml:")
     volumes = {name: numpy.isin(numbers, of).sum() * ml for name, of in names.items()}

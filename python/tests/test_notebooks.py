@@ -194,7 +194,7 @@ def test_a_repaired_table_is_warned_of(tmp_path, single):
     bvecs[:4] = np.nan
     np.savetxt(tmp_path / "dwi.bval", table.bvals[None])
     np.savetxt(tmp_path / "dwi.bvec", bvecs.T)
-    with pytest.warns(fimbria.FimbriaWarning, match="manual: troubleshooting"):
+    with pytest.warns(fimbria.FimbriaWarning, match="fimbria help troubleshooting"):
         image = fimbria.load(tmp_path / "dwi.nii", bvec_frame="scanner")
     np.testing.assert_allclose(image.gradients.bvecs, table.bvecs, atol=1e-12)
     with pytest.raises(ValueError, match="bvec_frame is `mrtrix`"):

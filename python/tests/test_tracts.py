@@ -302,7 +302,7 @@ def test_seeds_outside_are_warned_of_in_words_of_python(fod, seeds):
     with pytest.warns(fimbria.FimbriaWarning) as caught:
         fimbria.track(fod[0], [[1e4, 0, 0]], sh_basis="mrtrix", affine=fod[1], select=3)
     said = [str(one.message) for one in caught]
-    assert "no streamline was kept: see in counts why they ended (manual: tracking)" in said
+    assert "no streamline was kept: see in counts why they ended (fimbria help tracking)" in said
     assert not any("--" in message or "run.json" in message for message in said)
     with pytest.raises(fimbria.FimbriaError, match="seeds has no voxel"):
         fimbria.track(fod[0], np.zeros_like(seeds), sh_basis="mrtrix", affine=fod[1])

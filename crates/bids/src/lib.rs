@@ -4,7 +4,8 @@
 //!   series, with what belongs to each; `tables`: what labels are called;
 //! * [`Participants`]: every session, and what becomes of each; `session`: the runs of one
 //!   ([`fimbria_pipeline::RunConfig`], nothing of its own); `shares`: threads and memory of those beside each
-//!   other; `claim`: which process has which session; `seen`: what is finished;
+//!   other; `claim`: which process has which session; `seen`: what is finished; `failed`: what is kept of one that
+//!   is not; `foreseen`: what a call would take;
 //! * `made`, `own`, `work`: what is ours: stages of a session, files of the root, folders to work in;
 //! * `place`, `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
@@ -18,7 +19,9 @@ mod claim;
 mod data_set;
 mod digest;
 mod error;
+mod failed;
 mod files;
+mod foreseen;
 mod group;
 mod json;
 mod made;
@@ -27,6 +30,7 @@ mod numbers;
 mod own;
 mod participants;
 mod place;
+mod planned;
 mod publish;
 mod resources;
 mod responses;
@@ -46,6 +50,8 @@ mod work;
 pub use self::data_set::{DataSet, OtherSet, Session};
 pub use self::digest::{Digest, digest};
 pub use self::error::BidsError;
+pub use self::failed::FAILED;
+pub use self::foreseen::{Foreseen, Needs, foretold};
 pub use self::group::{Group, group};
 pub use self::participants::{Ended, Outcome, Participants, ReportLevel, theirs};
 pub use self::series::{Labels, Series};

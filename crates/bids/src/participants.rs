@@ -9,6 +9,7 @@ use fimbria_pipeline::{Choice, Page, RunConfig, Session as Machine};
 
 use crate::claim::{Claim, Claimed};
 use crate::digest::finished;
+use crate::failed::{self, Heard};
 use crate::resources::{Resources, Share};
 use crate::root::Root;
 use crate::work::Work as WorkFolder;
@@ -52,6 +53,8 @@ pub struct Participants {
     pub force: bool,
     /// Where pages go.
     pub level: ReportLevel,
+    /// How many threads a session has at most; `None` for all.
+    pub threads_each: Option<usize>,
 }
 
 /// How a session ended.
@@ -98,7 +101,7 @@ impl Participants {
         let sessions = self.data_set.sessions.len();
         let threads = machine.on.workers.threads();
         let memory = self.config.input.memory.filter(|_| machine.on.devices.is_empty());
-        let shares = Resources::new(threads, memory, sessions);
+        let shares = Resources::new((threads, self.threads_each), memory, sessions);
         let work = Work { all: self, shares: &shares, machine, ended: Mutex::default() };
         std::thread::scope(|scope| {
             for _ in 1..shares.at_once() {
@@ -123,7 +126,7 @@ impl Participants {
     }
 
     /// Whether the configuration leaves to the data set what is its own.
-    fn check(&self) -> Result<(), BidsError> {
+    pub(crate) fn check(&self) -> Result<(), BidsError> {
         let input = &self.config.input;
         let given = [
             ("dwi", !input.dwi.as_os_str().is_empty()),
@@ -209,26 +212,47 @@ impl Work<'_> {
                 None
             }
         };
-        let of = all.data_set.sessions.len();
-        let place = format!("{name}: {} of {of}", share.index + 1);
-        let made = if share.is_all() {
-            machine.progress.note(&place);
-            let memory = share.memory.or(all.config.input.memory);
-            all.session(session, memory, *machine)
-        } else {
-            let threads = counted(share.threads, "thread");
-            let memory = share.memory.map_or(String::new(), |memory| format!(" and {memory}"));
-            machine.progress.note(&format!("{place}, with {threads}{memory}"));
-            let progress = Told { name: &name, to: machine.progress };
-            let workers = Workers::new(share.threads)?.with_simd(machine.on.workers.simd());
-            let on = Backend { workers: &workers, ..machine.on };
-            all.session(session, share.memory, Machine { on, progress: &progress, ..*machine })
-        };
+        let heard = Heard::new(machine.progress);
+        let machine = Machine { progress: &heard, ..*machine };
+        let made = self.made(share, session, machine);
         match made {
             Err(error) if machine.progress.is_cancelled() => Err(error),
-            Err(error) => Ok(Ended::Failed(error)),
-            Ok(ended) => Ok(ended),
+            Err(error) => {
+                let work = WorkFolder::new(all.work.as_deref(), &all.out).of_session(&name);
+                // What cannot be written does not hide why the session failed.
+                let written = heard.write(&all.out, (&name, &work), &error, machine);
+                written.unwrap_or_else(|why| machine.progress.warn(&Page::Bids.behind(why)));
+                Ok(Ended::Failed(error))
+            }
+            Ok(ended) => {
+                failed::clear(&all.out, &name)?;
+                Ok(ended)
+            }
         }
+    }
+
+    /// The session with its share of the machine.
+    fn made(
+        &self,
+        share: &Share<'_>,
+        session: &Session,
+        machine: Machine<'_>,
+    ) -> Result<Ended, BidsError> {
+        let (all, name) = (self.all, session.name());
+        let of = all.data_set.sessions.len();
+        let place = format!("{name}: {} of {of}", share.index + 1);
+        if share.is_all() {
+            machine.progress.note(&place);
+            let memory = share.memory.or(all.config.input.memory);
+            return all.session(session, memory, machine);
+        }
+        let threads = counted(share.threads, "thread");
+        let memory = share.memory.map_or(String::new(), |memory| format!(" and {memory}"));
+        machine.progress.note(&format!("{place}, with {threads}{memory}"));
+        let progress = Told { name: &name, to: machine.progress };
+        let workers = Workers::new(share.threads)?.with_simd(machine.on.workers.simd());
+        let on = Backend { workers: &workers, ..machine.on };
+        all.session(session, share.memory, Machine { on, progress: &progress, ..machine })
     }
 }
 

@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::made::{Earlier, Made, PAGE, note, pages_of};
 use crate::own::{is_as_written, is_free, put, remove};
 use crate::participants::{Participants, ReportLevel};
+use crate::planned::{Planned, key};
 use crate::publish::Ran;
 use crate::rows::page_below;
-use crate::session::{Planned, key};
 use crate::{BidsError, Session, citation};
 
 /// Where a series has the hash of its page, which is no output of the session where it lies outside its folder.

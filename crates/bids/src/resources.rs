@@ -7,6 +7,8 @@ use fimbria_pipeline::ByteSize;
 /// What there is for all sessions, and who waits for a share of it. Sessions get theirs in their order.
 pub(crate) struct Resources {
     threads: usize,
+    /// As many of them a session has at most.
+    most: usize,
     memory: Option<ByteSize>,
     /// The next session, held by who waits for its share; and how many there are.
     next: Mutex<usize>,
@@ -39,12 +41,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Resources {
-    /// So many threads and so much memory for so many sessions; where memory has no limit each session has
-    /// all, one after the other.
-    pub(crate) fn new(threads: usize, memory: Option<ByteSize>, sessions: usize) -> Self {
+    /// So many threads, of which each session has `most` at most, and so much memory for so many sessions; where
+    /// memory has no limit each session has all, one after the other.
+    pub(crate) fn new(
+        (threads, most): (usize, Option<usize>),
+        memory: Option<ByteSize>,
+        sessions: usize,
+    ) -> Self {
         let free = Free { threads, memory: memory.map_or(0, |memory| memory.0), at_work: 0 };
         Self {
             threads,
+            most: most.unwrap_or(threads).clamp(1, threads.max(1)),
             memory,
             next: Mutex::new(0),
             sessions,
@@ -81,7 +88,7 @@ impl Resources {
             let beside = room.min(left).min(free.threads);
             if beside > 0 || free.at_work == 0 {
                 let beside = beside.max(1);
-                let threads = free.threads.div_ceil(beside);
+                let threads = free.threads.div_ceil(beside).min(self.most);
                 let memory = free.memory / beside as u64;
                 free.threads -= threads;
                 free.memory -= memory;
@@ -121,7 +128,7 @@ mod tests {
     const G: u64 = 1 << 30;
 
     fn of(threads: usize, memory: u64, sessions: usize) -> Resources {
-        Resources::new(threads, Some(ByteSize(memory * G)), sessions)
+        Resources::new((threads, None), Some(ByteSize(memory * G)), sessions)
     }
 
     fn next(shares: &Resources, needs: Option<u64>) -> Option<Share<'_>> {
@@ -154,10 +161,19 @@ mod tests {
             let share = next(&shares, needs).unwrap();
             assert!(share.is_all() && share.memory == Some(ByteSize(16 * G)));
         }
-        let unlimited = Resources::new(4, None, 2);
+        let unlimited = Resources::new((4, None), None, 2);
         assert_eq!(unlimited.at_once(), 1);
         let share = next(&unlimited, Some(1)).unwrap();
         assert!(share.is_all() && share.memory.is_none());
+    }
+
+    #[test]
+    fn no_session_has_more_threads_than_it_may() {
+        let shares = Resources::new((8, Some(2)), Some(ByteSize(16 * G)), 3);
+        let given: Vec<_> = (0..3).map(|_| next(&shares, Some(1)).unwrap()).collect();
+        assert!(given.iter().all(|share| share.threads == 2 && !share.is_all()));
+        let alone = Resources::new((8, Some(2)), None, 1);
+        assert_eq!(next(&alone, None).unwrap().threads, 2);
     }
 
     #[test]

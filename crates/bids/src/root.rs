@@ -59,6 +59,7 @@ sub-*.html            a page of each session, and of a subject with several one 
 group_dwi.*           a row, and a point in each plot, of each session (fimbria bids ... group)
 group_response*.txt   mean responses of all sessions, for densities that compare
 logs/CITATION.*       what was done, in words for a paper
+logs/failed/*         why a session failed, until it is made
 
 Directions, tensors and spherical harmonics are in scanner RAS axes, tensors in the order
 xx xy xz yy yz zz, harmonics in MRtrix3's basis; each image has a sidecar that says so.

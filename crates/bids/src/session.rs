@@ -1,18 +1,17 @@
 //! A session made: the runs of its series, and their results put in place.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
-use fimbria_pipeline::stages::methods::derivatives;
 use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, DerivativeNames, Derived, Existing, Fingerprint, Finished, Hashing,
-    InputEntry, Logbook, MapLayout, MapStyle, Named, OutputFolder, Page, PipelineError, RunConfig,
-    RunRecord, Session as Machine, Stage, StageRecords, fingerprints_of_run, hash_file, run_stages,
+    ByteSize, Choice as _, Existing, Fingerprint, Finished, Logbook, MapLayout, MapStyle, Named,
+    OutputFolder, Page, RunConfig, Session as Machine, StageRecords, fingerprints_of_run,
+    hash_file, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -21,10 +20,9 @@ use crate::claim::Claim;
 use crate::files::make_folder;
 use crate::group::subject_page;
 use crate::made::{Earlier, Made, PAGE};
-use crate::names::place;
 use crate::participants::{Ended, Participants, theirs};
+use crate::planned::{Planned, key, named};
 use crate::publish::Ran;
-use crate::seen::Seen;
 use crate::tables::doubt_of;
 use crate::work::Work;
 use crate::{BidsError, Labels, Series, Session, citation, numbers, verdicts};
@@ -34,69 +32,6 @@ const SHAPE: u32 = 3;
 
 /// What the run of a series is told, and name and files of the labels between which streamlines are counted.
 type Configured<'a> = (RunConfig, Option<(&'a str, &'a Labels)>);
-
-/// A run of a series that is to be made.
-pub(crate) struct Planned<'a> {
-    pub(crate) series: &'a Series,
-    pub(crate) labels: Option<(&'a str, &'a Labels)>,
-    folder: PathBuf,
-    pub(crate) stages: Vec<Box<dyn Stage>>,
-}
-
-/// What tells the results of a stage from others of the series: those of other labels are others.
-pub(crate) fn key(stage: &str, labels: Option<(&str, &Labels)>) -> String {
-    match labels.filter(|_| derivatives(stage).is_some_and(|derivatives| derivatives.by_labels)) {
-        Some((name, _)) => format!("{stage} {name}"),
-        None => stage.to_owned(),
-    }
-}
-
-impl Planned<'_> {
-    pub(crate) fn names(&self) -> DerivativeNames {
-        DerivativeNames::from_series(&self.series.name, self.labels.map(|(name, _)| name))
-    }
-
-    /// Where files of a stage go, below the folder of the session.
-    pub(crate) fn places(&self, stage: &dyn Stage) -> Vec<String> {
-        let (names, parameters) = (self.names(), stage.parameters());
-        let files = stage.outputs();
-        let place = |file: &String| {
-            let folder = self.folder.join(stage.name());
-            let (stage, parameters) = (stage.name(), &parameters);
-            let label_names = self.label_names();
-            place(&names, &Derived { stage, file, parameters, folder: &folder, label_names })
-        };
-        files.iter().filter_map(place).collect()
-    }
-
-    /// Takes from the record of a run what it says of stages that an interrupted one has left there.
-    fn leave_out_others(&self, record: &mut RunRecord) {
-        let is_planned = |name: &str| self.stages.iter().any(|stage| stage.name() == name);
-        record.outputs.retain(|output| output.file.split('/').next().is_some_and(is_planned));
-        record.stages.retain(|stage| is_planned(&stage.name));
-        if let Value::Object(parameters) = &mut record.parameters {
-            parameters.retain(|stage, _| is_planned(stage));
-        }
-    }
-
-    /// What is read beside what the stages read: by what role, and where it is.
-    fn own(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let table = self.label_names().map(|table| ("label_names", table));
-        let image_qc = self.series.image_qc.as_deref().map(|table| ("image_qc", table));
-        table.into_iter().chain(image_qc)
-    }
-
-    /// The table that says what the labels are called.
-    fn label_names(&self) -> Option<&Path> {
-        self.labels.and_then(|(_, labels)| labels.table.as_deref())
-    }
-
-    /// The same with their hashes.
-    fn own_inputs(&self) -> Result<Vec<InputEntry>, BidsError> {
-        let own = self.own().map(|(role, path)| (role.to_owned(), path.to_owned()));
-        Ok(Hashing::start(own.collect()).finish().map_err(PipelineError::from)?)
-    }
-}
 
 impl Participants {
     /// The series of a session, and apart those without a weighted volume beside them.
@@ -119,23 +54,10 @@ impl Participants {
     ) -> Result<Ended, BidsError> {
         let (name, folder) = (session.name(), self.out.join(session.folder()));
         let work = Work::new(self.work.as_deref(), &self.out);
-        let (series, unweighted) = self.weighted(session);
-        // Of several the error says which.
-        let named = |series: &Series, error: BidsError| match session.series.len() {
-            1 => error,
-            _ => BidsError::Series { series: series.name.to_string(), source: Box::new(error) },
-        };
-        let mut planned = Vec::new();
-        for series in series {
-            let plan = self.plan(series, &work.of_session(&name), memory);
-            planned.push(plan.map_err(|error| named(series, error))?);
-        }
-        let seen = |planned: &[Planned<'_>], Earlier { record, .. }: &Earlier| {
-            let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
-            let own = planned.iter().flat_map(Planned::own).map(|(_, path)| path);
-            Seen::now(&self.out, &name, &folder, &self.shape(), stages, own, record)
-        };
-        let is_same = |earlier: &Earlier| seen(&planned, earlier).is_same();
+        let (_, unweighted) = self.weighted(session);
+        let planned = self.plans(session, memory)?;
+        let seen = |earlier: &Earlier| self.seen(session, &planned, earlier);
+        let is_same = |earlier: &Earlier| seen(earlier).is_same();
         if !self.force && Earlier::read(&folder).as_ref().is_some_and(is_same) {
             return Ok(Ended::Kept);
         }
@@ -175,7 +97,7 @@ impl Participants {
             OutputFolder::clear_beside(&folder);
             work.clear(&name);
             self.page_of_subject(session, &log)?;
-            seen(&planned, earlier).note()?;
+            seen(earlier).note()?;
             return Ok(Ended::Kept);
         }
         if !self.force {
@@ -201,7 +123,7 @@ impl Participants {
             make_folder(folder)?;
             let Finished { products, mut record } =
                 run_stages("bids", stages, folder, existing, machine)
-                    .map_err(|error| named(series, error.into()))?;
+                    .map_err(|error| named(session, series, error.into()))?;
             one.leave_out_others(&mut record);
             let records = products.find::<StageRecords>().map(|records| &records.0[..]);
             let methods = citation::kept(&methods_of(records.unwrap_or_default()));
@@ -230,7 +152,7 @@ impl Participants {
         // What is left of the runs are their records and pages.
         work.clear(&name);
         if let Some(earlier) = Earlier::read(&folder) {
-            seen(&planned, &earlier).note()?;
+            seen(&earlier).note()?;
         }
         Ok(Ended::Done)
     }
@@ -250,7 +172,7 @@ impl Participants {
     }
 
     /// What of the derivatives depends on no run.
-    fn shape(&self) -> String {
+    pub(crate) fn shape(&self) -> String {
         format!("{SHAPE} {}", self.level.name())
     }
 
@@ -292,7 +214,7 @@ impl Participants {
         Ok(all)
     }
 
-    fn plan<'a>(
+    pub(crate) fn plan<'a>(
         &'a self,
         series: &'a Series,
         work: &Path,

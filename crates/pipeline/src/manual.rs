@@ -82,9 +82,15 @@ impl Page {
         }
     }
 
-    /// The warning as it is told and recorded: with the name of this page behind it.
+    /// Where the page of this version is read.
+    pub fn link(self) -> String {
+        let [repository, version] = [env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION")];
+        format!("{repository}/blob/v{version}/docs/{}.md", self.name())
+    }
+
+    /// The warning as it is told and recorded: with what tells of this page behind it.
     pub fn behind(self, warning: impl fmt::Display) -> String {
-        format!("{warning} (manual: {})", self.name())
+        format!("{warning} (fimbria help {})", self.name())
     }
 }
 

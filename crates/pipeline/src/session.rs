@@ -293,13 +293,14 @@ mod tests {
         Logbook::new(session).start("fitting tensors", 10);
         let expected = [
             "stage 3 of 8, dki: fitting kurtosis",
-            "dki: no signal (manual: sticks)",
-            "dki: no device (manual: troubleshooting)",
+            "dki: no signal (fimbria help sticks)",
+            "dki: no device (fimbria help troubleshooting)",
             "fitting tensors",
         ];
         assert_eq!(*heard.0.lock().unwrap(), expected);
         let noted = stage.record("fit", Vec::new(), Value::Null).warnings;
-        let of_record = ["no signal (manual: sticks)", "no device (manual: troubleshooting)"];
+        let of_record =
+            ["no signal (fimbria help sticks)", "no device (fimbria help troubleshooting)"];
         assert_eq!(noted, of_record);
     }
 }

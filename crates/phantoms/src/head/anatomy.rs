@@ -11,13 +11,16 @@ use super::lattice::Lattice;
 use super::shapes::ramp;
 use super::tissue::Bundled;
 use super::waves::{Dice, Waves};
-use super::{deep, hindbrain, surround};
+use super::{deep, hindbrain, parcels, surround};
 use crate::PhantomError;
 use crate::bundle::unit;
 
 /// Every head is bent from the pattern by this much, mm, over this wavelength.
 const BEND_MM: f64 = 0.9;
 const BEND_WAVELENGTH_MM: f64 = 110.0;
+/// Cortex reaches as far out of the envelope of its hemisphere: the surface halfway between white matter and pia is
+/// rounded where white matter leaves it. What follows the corticospinal tract down beside the medulla is none.
+const OUTSIDE_MM: f64 = 4.0;
 
 /// A head. Positions are in scanner RAS+ mm, the origin at the anterior commissure.
 pub(super) struct Anatomy {
@@ -90,6 +93,12 @@ impl Anatomy {
         (self.part_of_pattern(q), q[0] > 0.0)
     }
 
+    /// The number of the label of cortex at a point of the left or of the right hemisphere: that of its gyrus.
+    pub(super) fn gyrus(&self, p: Vec3, is_right: bool) -> u16 {
+        let [x, y, z] = self.in_pattern(p);
+        parcels::gyrus([x.abs(), y, z]).label(is_right)
+    }
+
     fn part_of_pattern(&self, q: Vec3) -> Part {
         let p = [q[0].abs(), q[1], q[2]];
         let cavity = self.cavity.at(p);
@@ -109,7 +118,7 @@ impl Anatomy {
         if below > 0.0 {
             return Part::White;
         }
-        if below < -THICKNESS_MM {
+        if below < -THICKNESS_MM || self.envelope.depth(p) < -OUTSIDE_MM {
             return if surround::dura(p) { Part::Dura } else { Part::Fluid };
         }
         // The surface of the callosum and of what is below it has no cortex.

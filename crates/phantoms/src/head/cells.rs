@@ -16,7 +16,7 @@ pub(super) const TISSUES: usize = Tissue::ALL.len();
 pub(super) struct Cells {
     /// [`Tissue::ALL`], a volume each: parts of the voxel's volume, of sum 1.
     pub(super) tissues: Image,
-    /// The number of the [`Label`] that most samples have.
+    /// The number of the [`Label`] that most samples have; of cortex its gyrus where the voxel's middle is.
     pub(super) labels: Image,
 }
 
@@ -55,7 +55,9 @@ impl Cells {
             if seen.iter().any(|(label, _)| label.number != seen[0].0.number) {
                 seen.extend(others.iter().map(part));
             }
-            composed(&seen)
+            let (most, parts) = composed(&seen);
+            let place = grid.ras_from_vox.apply(centre);
+            (with_gyrus(anatomy, most, place), parts)
         };
         progress.start("sampling the head", n as u64);
         const SLAB: usize = 1 << 17;
@@ -84,6 +86,13 @@ impl Cells {
         let all = [CorticalGrey, SubcorticalGrey, White, Fluid, Blood];
         all.into_iter().map(|tissue| self.water(tissue, voxel)).sum()
     }
+}
+
+/// The number of a label, of cortex that of the gyrus at a place.
+fn with_gyrus(anatomy: &Anatomy, number: u16, place: [f64; 3]) -> u16 {
+    let is_side = |is_right: &bool| Part::Cortex.label(*is_right).number == number;
+    let side = [false, true].into_iter().find(is_side);
+    side.map_or(number, |is_right| anatomy.gyrus(place, is_right))
 }
 
 /// The label most seen and the parts of all tissues.

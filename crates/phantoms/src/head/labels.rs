@@ -1,5 +1,7 @@
 //! The parts of the head by name, with their numbers in FreeSurfer's table where it has them, and
-//! the tissue they are of.
+//! the tissue they are of. Cortex of the cerebrum goes by its gyri.
+
+use super::gyri::{GYRI, Gyrus};
 
 /// What a point of the head is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -226,9 +228,19 @@ impl Part {
     }
 }
 
-/// The table of labels by number, each once.
+/// The labels of a gyrus, left and right.
+fn both_sides(gyrus: &Gyrus) -> [Label; 2] {
+    [false, true].map(|is_right| {
+        let name = gyrus.names[usize::from(is_right)];
+        label(gyrus.label(is_right), name, gyrus.rgb, CorticalGrey)
+    })
+}
+
+/// The table of labels by number, each once: with the gyri in place of cortex.
 pub fn labels() -> Vec<Label> {
-    let mut all: Vec<Label> = SIDES.as_flattened().to_vec();
+    let parts = PARTS.into_iter().filter(|part| *part != Part::Cortex);
+    let parts = parts.flat_map(|part| SIDES[part as usize]);
+    let mut all: Vec<Label> = parts.chain(GYRI.iter().flat_map(both_sides)).collect();
     all.sort_by_key(|label| label.number);
     all.dedup();
     all
@@ -260,6 +272,10 @@ mod tests {
     fn numbers_are_unique() {
         let all = labels();
         assert!(all.windows(2).all(|pair| pair[0].number < pair[1].number));
-        assert!(lookup_table().contains("\n3 Left-Cerebral-Cortex 205 62 78 0\n"));
+        let table = lookup_table();
+        assert!(table.contains("\n1024 ctx-lh-precentral 60 20 220 0\n"));
+        assert!(!table.contains("Cerebral-Cortex"));
+        let gyri = all.iter().filter(|label| label.name.starts_with("ctx-"));
+        assert_eq!(gyri.count(), 68);
     }
 }

@@ -3,8 +3,8 @@
 //! The head is made from surfaces, so that it is the same at any voxel size and on any grid. One
 //! idea per file: `shapes` (solids), `waves` (randomness), `cerebrum` (envelope of a hemisphere),
 //! `sulci` (where it folds), `cortex` (the folded shell), `deep` and `hindbrain` (nuclei,
-//! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
-//! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
+//! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `gyri` and `parcels` (cortex by
+//! name), `cells` (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
 //! `watson` (what water does), `compartments`, `encoding`, `series` and `cumulants` (signal and its truth), `faults`
 //! (motion, lost slices, uneven gradients), `sources`, `magnet`, `myelin` and `scan` (susceptibility, its field, water in
 //! myelin, gradient echoes).
@@ -19,6 +19,7 @@ mod deep;
 mod encoding;
 mod faults;
 mod fixels;
+mod gyri;
 mod hindbrain;
 mod labels;
 mod lattice;
@@ -26,6 +27,7 @@ mod lines;
 mod magnet;
 mod myelin;
 mod packing;
+mod parcels;
 mod routes;
 mod scan;
 mod series;
@@ -114,7 +116,7 @@ pub struct Head {
     pub scan: Option<GreSubject>,
     /// A T1-weighted picture without noise.
     pub t1w: Image,
-    /// Numbers of [`labels`].
+    /// Numbers of [`labels`]: of cortex those of its gyri.
     pub labels: Image,
     /// Cortical grey, subcortical grey, white, fluid and nothing: parts of a voxel of the brain, of
     /// sum 1, in the order of MRtrix's 5TT; zero outside the mask.

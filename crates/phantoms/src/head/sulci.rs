@@ -220,7 +220,7 @@ fn sylvian(p: Vec3) -> f64 {
 const INSULA_X: f64 = 37.5;
 
 /// The height of the fissure, which rises backwards.
-fn sylvian_height(y: f64) -> f64 {
+pub(super) fn sylvian_height(y: f64) -> f64 {
     -5.0 - 0.42 * y + 4.0 * ramp(-y, 30.0, 50.0)
 }
 

@@ -1,13 +1,11 @@
 //! Bundles of the head are as long as in people, cross where they do there and end where they do; what lies
 //! beside white matter may lie there.
 
-use std::collections::BTreeMap;
-
 use fimbria_compute::{Silent, Workers};
 use fimbria_phantoms::Placement;
-use fimbria_phantoms::head::{Head, HeadSpec, Tissue, head, labels};
+use fimbria_phantoms::head::{Head, HeadSpec, Tissue, head};
 
-use crate::head::{made, spec};
+use crate::head::{made, part_names, spec};
 
 /// Voxels in which each of the bundles, by the first letters of their names, is a tenth of the signal.
 fn voxels_of_all(head: &Head, of: &[&[&str]]) -> usize {
@@ -104,7 +102,7 @@ fn every_bundle_ends_at_its_part_of_the_brain() {
     let head = made();
     let grid = head.labels.grid;
     let vox_from_ras = grid.ras_from_vox.inverse().unwrap();
-    let names: BTreeMap<u16, &str> = labels().iter().map(|l| (l.number, l.name)).collect();
+    let names = part_names();
     // Labels of the voxel and of those that touch it.
     let near = |p: [f32; 3]| -> Vec<&str> {
         let v = vox_from_ras.apply(p.map(f64::from)).map(f64::round);
@@ -166,7 +164,7 @@ fn bundles_of_the_cord_end_where_the_brain_ends() {
 fn white_matter_lies_beside_what_it_may() {
     let head = made();
     let grid = head.labels.grid;
-    let names: BTreeMap<u16, &str> = labels().iter().map(|l| (l.number, l.name)).collect();
+    let names = part_names();
     let label = |v: usize| names[&(head.labels.data[v] as u16)];
     let [white, cortex] =
         [Tissue::White, Tissue::CorticalGrey].map(|t| head.tissues.volume(t as usize));

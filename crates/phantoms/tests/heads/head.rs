@@ -29,10 +29,20 @@ pub(crate) fn made() -> &'static Head {
     HEAD.get_or_init(|| head(&spec(), &Workers::new(2).unwrap(), &Silent).unwrap())
 }
 
-/// ml of every label by name, left and right together.
+/// The names of the labels, of all gyri of a side that of its cortex.
+pub(crate) fn part_names() -> BTreeMap<u16, &'static str> {
+    let name = |name: &'static str| match name.get(..6) {
+        Some("ctx-lh") => "Left-Cerebral-Cortex",
+        Some("ctx-rh") => "Right-Cerebral-Cortex",
+        _ => name,
+    };
+    labels().iter().map(|l| (l.number, name(l.name))).collect()
+}
+
+/// ml of every part by name, left and right together.
 fn volumes(head: &Head) -> BTreeMap<String, f64> {
     let ml = head.labels.grid.ras_from_vox.determinant().abs() * 1e-3;
-    let names: BTreeMap<u16, &str> = labels().iter().map(|l| (l.number, l.name)).collect();
+    let names = part_names();
     let mut volumes = BTreeMap::new();
     for number in &head.labels.data {
         let name = names[&(*number as u16)];
@@ -219,11 +229,9 @@ fn susceptibilities_of_a_scan_are_those_of_published_tissue() {
     let scan = head.scan.as_ref().unwrap();
     let chi = scan.truth("chi").unwrap();
     let mean = |name: &str| {
-        let of: Vec<u16> = labels()
-            .iter()
-            .filter(|l| l.name.trim_start_matches("Left-").trim_start_matches("Right-") == name)
-            .map(|l| l.number)
-            .collect();
+        let is_of = |n: &str| n.trim_start_matches("Left-").trim_start_matches("Right-") == name;
+        let of: Vec<u16> =
+            part_names().into_iter().filter(|(_, n)| is_of(n)).map(|(number, _)| number).collect();
         let is_it = |v: &&u32| of.contains(&(head.labels.data[**v as usize] as u16));
         let values: Vec<f64> = scan
             .mask

@@ -5,6 +5,7 @@
 
 mod bundles;
 mod guidance;
+mod gyri;
 mod head;
 #[path = "../../examples/susceptibility/maps.rs"]
 #[allow(dead_code, reason = "its example has tables of more")]

@@ -23,6 +23,7 @@ pub mod guide;
 pub mod head;
 pub mod head_data_set;
 pub mod in_run;
+mod label_names;
 pub mod life;
 pub mod load;
 pub mod load_local_field;

@@ -12,7 +12,7 @@ use crate::commands::Command;
 use crate::commands::fit::short_forms;
 use crate::failure::Failure;
 use crate::pipes::{self, Piped};
-use crate::{examples, single_dash, version};
+use crate::{examples, foreign, single_dash, version};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -59,7 +59,8 @@ impl Cli {
         if version::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
             command = command.version(version::VERSION.as_str());
         }
-        let matches = command.try_get_matches_from_mut(words).map_err(Failure::Usage)?;
+        let matches = command.try_get_matches_from_mut(words);
+        let matches = matches.map_err(|error| Failure::Usage(foreign::answered(error)))?;
         let cli = Self::from_arg_matches(&matches);
         Ok((cli.map_err(|error| Failure::Usage(error.format(&mut command)))?, piped))
     }

@@ -199,7 +199,7 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
 /// The messages of an error and its causes, without those that an earlier one contains.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    for message in causes(error).map(ToString::to_string) {
+    for message in causes(error).map(|cause| without_code(&cause.to_string())) {
         if !text.contains(&message) {
             if !text.is_empty() {
                 text += ": ";
@@ -208,6 +208,17 @@ fn chain(error: &(dyn Error + 'static)) -> String {
         }
     }
     text
+}
+
+/// A message of the system without the number that it has there: "(os error 2)" helps nobody.
+fn without_code(message: &str) -> String {
+    match message.split_once(" (os error ") {
+        Some((before, code)) => {
+            let after = code.split_once(')').map_or("", |(_, after)| after);
+            format!("{before}{}", without_code(after))
+        }
+        None => message.to_owned(),
+    }
 }
 
 /// What an error says with its causes, in the words of a user: files by their final names.
@@ -360,6 +371,29 @@ fn help_for_io(error: &io::Error) -> Option<String> {
                     .to_owned(),
             )
         }
+        io::ErrorKind::NotFound => Some(match std::env::current_dir() {
+            Ok(folder) => format!(
+                "is its name right? What does not begin with / is looked for in {}",
+                folder.display()
+            ),
+            Err(_) => "is its name right?".to_owned(),
+        }),
+        io::ErrorKind::PermissionDenied => {
+            Some("this user may not: `ls -l` says who may".to_owned())
+        }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_has_no_number() {
+        let missing = io::Error::from_raw_os_error(2).to_string();
+        assert!(missing.contains("(os error 2)"));
+        assert_eq!(format!("{} (os error 2)", without_code(&missing)), missing);
+        assert_eq!(without_code("a (os error 2): b (os error 13)"), "a: b");
     }
 }

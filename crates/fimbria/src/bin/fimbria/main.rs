@@ -2,7 +2,7 @@
 //! they say.
 //!
 //! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`,
-//!   [`pipes`] takes `-` from MRtrix3; [`examples`] of every command, for its help;
+//!   [`pipes`] takes `-` from MRtrix3; [`foreign`] knows words of other programs; [`examples`] of every command, for its help;
 //! * [`version`]: what `--version -v` says;
 //! * `commands`: one file per command, wiring only;
 //! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
@@ -18,6 +18,7 @@ mod console;
 mod examples;
 mod exit_code;
 mod failure;
+mod foreign;
 mod interrupt;
 mod memory;
 mod pipes;

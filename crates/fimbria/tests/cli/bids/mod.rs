@@ -147,10 +147,31 @@ fn a_session_that_fails_is_named_and_the_others_go_on() {
     assert!(said.contains("1 of 4 failed") && said.contains("\n  sub-02_ses-1: "), "{said}");
     assert!(said.contains("3 of 4 done"), "{said}");
     assert!(!folder.join("out/sub-02/ses-1/run.json").exists());
+    let log = folder.join("out/logs/failed/sub-02_ses-1.txt");
+    let told = fs::read_to_string(&log).unwrap();
+    assert!(told.contains("error: ") && told.contains("participant"), "{told}");
     // Once it is whole, it alone is made.
     fs::write(&broken, bytes).unwrap();
     let said = folder.done(PARTICIPANT).stderr;
     assert!(said.contains("1 of 4 done, 3 kept"), "{said}");
+    assert!(!log.exists());
+}
+
+#[test]
+fn what_would_be_done_is_told_and_nothing_is_made() {
+    let folder = with_data_set();
+    let row = |told: &str, session: &str| -> Vec<String> {
+        let line = told.lines().find(|line| line.split('\t').next() == Some(session));
+        line.unwrap().split('\t').map(str::to_owned).collect()
+    };
+    let told = folder.done(&format!("{PARTICIPANT} --dry-run")).stdout;
+    assert!(!folder.join("out").exists());
+    assert!(row(&told, "sub-03")[1].contains("dti"), "{told}");
+    assert_eq!(row(&told, "all")[1], "4 to make, 0 kept, 0 that fail");
+    folder.done(&format!("{PARTICIPANT} --participant-label 03"));
+    let told = folder.done(&format!("{PARTICIPANT} --dry-run")).stdout;
+    assert_eq!(row(&told, "sub-03")[1], "kept: it is finished");
+    assert_eq!(row(&told, "all")[1], "3 to make, 1 kept, 0 that fail");
 }
 
 #[test]

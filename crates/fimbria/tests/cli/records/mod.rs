@@ -88,7 +88,7 @@ impl Proof {
 }
 
 /// Options that say where and how much is worked, told, kept and overwritten: no result depends on them.
-const MACHINE: [&str; 23] = [
+const MACHINE: [&str; 25] = [
     "threads",
     "device",
     "device-memory",
@@ -112,6 +112,8 @@ const MACHINE: [&str; 23] = [
     "digest",
     "report-output-level",
     "skip-bids-validation",
+    "dry-run",
+    "omp-nthreads",
     // Commands that write nothing new.
     "config",
     "title",

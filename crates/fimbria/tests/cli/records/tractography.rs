@@ -182,6 +182,7 @@ const CONNECTOME: Proof = Proof {
         ("map", With("--map region=labels.nii")),
         ("of-edge", With("--of-edge max")),
         ("lut", With("--lut lut.txt")),
+        ("all-labels", With("--all-labels")),
         ("per-length", With("--per-length")),
         ("per-volume", With("--per-volume")),
         ("hollow", With("--hollow")),

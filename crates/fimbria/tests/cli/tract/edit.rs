@@ -133,7 +133,7 @@ fn nothing_kept_is_an_empty_file_and_a_warning() {
     for out in ["out.tck", "out.trk", "out.trx"] {
         let ran = folder.done(&format!("tract edit a.trx --include 900,0,0,1 -o {out}"));
         assert!(ran.stderr.contains("no streamline is kept"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("(manual: tracts)"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("(fimbria help tracts)"), "{}", ran.stderr);
         assert_eq!(read(&folder, out).streamlines.len(), 0);
     }
     Tractogram::default().write(folder.join("none.tck"), &WriteOptions::default()).unwrap();

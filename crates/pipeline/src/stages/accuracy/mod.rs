@@ -1,5 +1,6 @@
 //! The stage that says how close fits of a phantom came to the truth.
 
+mod bundles;
 mod dki;
 mod dti;
 mod peaks;
@@ -202,7 +203,10 @@ impl Stage for Compare {
         if let Some(tracked) = products.find::<Tracked>() {
             let workers = log.session().on.workers;
             let weights = products.find::<Weighed>().map(|weighed| &weighed.weights[..]);
-            workers.install(|| tracks::compare(&tracked.lines, weights, truth, &mut accuracy));
+            workers.install(|| {
+                tracks::compare(&tracked.lines, weights, truth, &mut accuracy);
+                bundles::compare(&tracked.lines.streamlines, head, &mut accuracy, log);
+            });
         }
         if let Some(fit) = products.find::<Maps<fits::dki::Parameters>>() {
             dki::compare(fit, head, &mut accuracy);

@@ -26,6 +26,7 @@ pub(in crate::stages) fn truth(
         ("peaks", PEAKS),
         ("sticks", STICKS),
         ("streamlines", STREAMLINES),
+        ("bundles", BUNDLES),
         ("MK", MK),
         ("susceptibility", SUSCEPTIBILITY),
     ] {
@@ -116,7 +117,11 @@ const STICKS: &str = "\n\nf1/(f1+f2) is compared where two fibres cross. The fra
 const STREAMLINES: &str = "\n\nA streamline is astray where it is 20° or more off every fibre of \
                            the voxel it is in, and in no fibre where it is in grey matter or fluid; the \
                            table has the part of its length. That it is on fibres does not say that it \
-                           joins what they join: `benches/bundle_scores.py` says that.";
+                           joins what they join.";
+const BUNDLES: &str = "\n\nA streamline is of a bundle where it joins its ends (within 5 mm) along its way (95 % \
+                       within 4 mm). Of each of the 33 bundles the table has the part of its voxels that no \
+                       such streamline passes, and how many others these pass; nothing is missed of 0 %, and \
+                       100 % is a bundle that was not found.";
 const MK: &str = "\n\nKurtosis is that at b = 0, where a fit has no measurement: at b of 2000 s/mm² terms \
                   beyond it make MK too low in white matter.";
 const SUSCEPTIBILITY: &str = "\n\nField and susceptibility are compared less their mean. A field says little of \

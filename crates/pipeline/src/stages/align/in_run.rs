@@ -11,8 +11,8 @@ use super::{AlignImages, AlignSettings, METHOD, label_file};
 use crate::MapFormat;
 use crate::options::{Described as _, Takes, Values};
 use crate::stages::in_run::{InRunError, RunContext, Stages, options_of};
+use crate::stages::label_names::table_beside;
 use crate::stages::load::SubjectFiles;
-use crate::stages::regions::table_beside;
 
 /// The table `[align]` of a run.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]

@@ -1,19 +1,19 @@
 //! What edges hold, and the form of their matrices.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_image::read_image;
 use fimbria_streamlines::MapAlong;
-use fimbria_streamlines::connectome::{EdgeScale, EdgeStatistic, NodesOf, RegionNames, npy};
+use fimbria_streamlines::connectome::{EdgeScale, EdgeStatistic, NodesOf, npy};
 use serde::Serialize;
 
 use super::{Connections, GivenMaps};
 use crate::hashing::with_sidecar;
 use crate::options::{Choice, Described as _, Named, NamedFile, Takes, choice};
 use crate::stages::doubts::warn_of_place_of;
-use crate::{Input, Logbook, OutputFolder, Page, StageError};
+use crate::{Input, Logbook, OutputFolder, StageError};
 
 impl Choice for EdgeStatistic {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
@@ -39,9 +39,17 @@ pub struct Edges {
     pub of_edge: Named<EdgeStatistic>,
 
     /// Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS
-    #[arg(long, value_name = "FILE")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        usually = "the .tsv, .txt or FreeSurferColorLUT.txt beside the labels"
+    )]
     #[arg(takes = Takes::TABLE)]
     pub lut: Option<PathBuf>,
+
+    /// Count between labels that are white matter, fluid or skull by their names too
+    #[arg(long)]
+    pub all_labels: bool,
 
     /// Divide what each streamline counts by its length, mm
     #[arg(long)]
@@ -189,30 +197,6 @@ impl Edges {
         }
         Ok(())
     }
-}
-
-/// What labels are called; one without a name by its number.
-pub(in crate::stages) fn names_of(
-    table: Option<&Path>,
-    labels: &[u32],
-    log: &Logbook<'_>,
-) -> Result<Option<Vec<String>>, StageError> {
-    let Some(path) = table else { return Ok(None) };
-    let names = RegionNames::read(path)?;
-    let without: Vec<_> = labels.iter().filter(|label| names.name(**label).is_none()).collect();
-    if let [first, ..] = without[..] {
-        log.warn(
-            Page::Connectomes,
-            &format!(
-                "{} names {} of {} labels: {first} is the first without a name",
-                path.display(),
-                labels.len() - without.len(),
-                labels.len()
-            ),
-        );
-    }
-    let name = |label: &u32| names.name(*label).map_or_else(|| label.to_string(), str::to_owned);
-    Ok(Some(labels.iter().map(name).collect()))
 }
 
 /// The labels of a streamline, 0 in place of none.

@@ -44,7 +44,7 @@ impl ConnectomeInRun {
     pub fn new(options: ConnectomeOptions, tractogram: PathBuf, is_weighted: bool) -> Self {
         let ConnectomeOptions { labels, reach, edges } = options;
         let count = CountConnections { tractogram, labels, reach, weights: None, edges };
-        Self { count, is_weighted }
+        Self { count: count.with_table_beside(), is_weighted }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod edges;
+mod ends;
 mod in_run;
 pub(in crate::stages) mod section;
 
@@ -20,6 +21,7 @@ use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
+use crate::stages::label_names::table_beside;
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::stages::track::tractogram_of;
@@ -31,7 +33,7 @@ use crate::{
 
 use self::derivatives::DERIVATIVES;
 pub use self::edges::Edges;
-pub(super) use self::edges::names_of;
+use self::ends::Labelled;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -111,7 +113,7 @@ pub const CONNECTOME_WRITES: &[Written] = &[
     .only("with --assignments"),
     Written::file("labels.txt", FileKind::Table, "the label of each row, ascending"),
     Written::file("labels.tsv", FileKind::Table, "index, name: the same with what it is called")
-        .only("with --lut"),
+        .only("where the labels have names"),
     Written::file("*.npy", FileKind::Binary, "each matrix again, little-endian f64: numpy.load")
         .only("with --npy"),
     Written::file(
@@ -221,25 +223,33 @@ struct Given<'a> {
 }
 
 impl CountConnections {
+    /// The same with the table of names that lies beside the labels, where none is given.
+    #[must_use]
+    pub fn with_table_beside(mut self) -> Self {
+        self.edges.lut = self.edges.lut.or_else(|| table_beside(&self.labels));
+        self
+    }
+
     fn count(&self, given: Given<'_>, log: &Logbook<'_>) -> Result<Connections, StageError> {
         let workers = log.session().on.workers;
         let regions = match given.labels {
             Some(GivenLabels(image)) => image.clone(),
             None => read_labels(&self.labels, log)?,
         };
-        let nodes = Nodes::new(&regions, self.reach.assignment())?;
-        let names = names_of(self.edges.lut.as_deref(), nodes.labels(), log)?;
+        let Edges { lut, all_labels, .. } = &self.edges;
+        let labelled = Labelled::new(regions, (lut.as_deref(), *all_labels), &self.reach, log)?;
+        let nodes = &labelled.nodes;
         let (maps, along) = self.edges.read(given.maps, log)?;
         let mut reader = open_lines(given.lines, &self.tractogram)?;
         let weights = Weights::find(self.weights.as_deref(), reader.header())?;
-        let mut connectome = Connectome::along(&nodes, along, self.edges.of_edge.0);
+        let mut connectome = Connectome::along(nodes, along, self.edges.of_edge.0);
         let mut assignments = Vec::new();
         let read = for_each_chunk(&mut *reader, "counting connections", log, |done, chunk| {
             let part = match given.weights.and_then(|all| all.get(done..done + chunk.len())) {
                 Some(part) => part.iter().map(|weight| f64::from(*weight)).collect(),
                 None => weights.of_chunk(done, chunk)?,
             };
-            let met = connectome.add(&nodes, chunk, Some(&part), workers);
+            let met = connectome.add(nodes, chunk, Some(&part), workers);
             if self.edges.assignments {
                 assignments.extend(met);
             }
@@ -248,9 +258,11 @@ impl CountConnections {
         weights.check_number(read)?;
         let (assigned, total) = connectome.assigned_of_total();
         warn_where_nothing_is_assigned(&connectome, log);
+        labelled.tell(&connectome, &self.reach, log);
         log.count("streamlines", total);
         log.count("assigned", assigned);
         let is_weighted = self.weights.is_some() || given.weights.is_some();
+        let Labelled { regions, nodes, names, .. } = labelled;
         Ok(Connections {
             connectome,
             labels: nodes.labels().to_vec(),
@@ -298,7 +310,7 @@ impl Stage for CountConnections {
         let is_radial = matches!(self.reach.assignment(), Assignment::RadialSearch { .. });
         let weights = in_record(self.weights.as_deref(), std::slice::from_ref(&self.tractogram));
         let Edges { map: _, of_edge, lut, per_length, per_volume, hollow, .. } = &self.edges;
-        let Edges { upper, npy, assignments, .. } = &self.edges;
+        let Edges { upper, npy, assignments, all_labels, .. } = &self.edges;
         json!({
             "radius": is_radial.then_some(radius),
             "exact_label": exact_label,
@@ -309,6 +321,7 @@ impl Stage for CountConnections {
             "map": self.edges.maps(),
             "of_edge": of_edge,
             "lut": lut.as_ref().map(|_| "given"),
+            "all_labels": all_labels,
             "per_length": per_length,
             "per_volume": per_volume,
             "hollow": hollow,

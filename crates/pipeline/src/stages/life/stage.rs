@@ -132,13 +132,9 @@ impl Life {
         let system = System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?;
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(
-            "{}, {}, {}, {} of {} of {} numbers",
+            "weighing {} by the signal of the {} that they pass",
             counted(streamlines, "streamline"),
             counted(encoding.passed.len(), "voxel"),
-            counted(encoding.counts.entries, "entry"),
-            counted(encoding.counts.atoms, "atom"),
-            system.basis.rank(),
-            system.basis.rows(),
         ));
         let weights = self.weigh(&system, groups, begin, log)?;
         report(&weights, log);

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fimbria_compute::Progress as _;
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{BvecFrame, Grid, Image, ImageHeader, Mask, read_image};
 use fimbria_qsm::variation::Guidance;
@@ -40,7 +39,6 @@ impl LocalFieldFiles {
         log: &Logbook<'_>,
     ) -> Result<(Vec<Shape>, Option<Guidance>), LocalFieldError> {
         let Some((mut vectors, said)) = v1 else {
-            log.note("no fibre directions: every voxel is a sphere");
             return Ok((vec![Shape::Sphere; mask.len()], None));
         };
         if let Some(path) = self.directions() {

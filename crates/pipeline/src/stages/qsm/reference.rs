@@ -6,7 +6,7 @@ use fimbria_image::{Image, Mask, read_mask};
 
 use super::QsmParameters;
 use crate::stages::connectome::read_labels;
-use crate::stages::regions::table_beside;
+use crate::stages::label_names::table_beside;
 use crate::stages::tract::LabelNames;
 use crate::{Logbook, StageError};
 

@@ -16,8 +16,8 @@ use super::reference::{
 };
 use super::{QsmMethod, QsmParameters};
 use crate::options::{Place, Resolve as _, Resolved, from_values};
+use crate::stages::label_names::table_beside;
 use crate::stages::local_field::LocalField;
-use crate::stages::regions::table_beside;
 use crate::{
     Carried, Choice as _, Input, Logbook, MapContext, MapStyle, OutputFolder, Page, Product,
     Products, RunRecord, Stage, StageError, Taken,

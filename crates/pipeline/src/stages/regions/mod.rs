@@ -15,8 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub(in crate::stages) use self::method::METHOD;
-use super::connectome::{names_of, read_labels};
+use super::connectome::read_labels;
 use super::doubts::warn_of_place_of;
+use super::label_names::{names_of, table_beside};
 use super::tract::stem;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
@@ -49,7 +50,7 @@ pub struct Segmentation {
     #[arg(
         long,
         value_name = "FILE",
-        usually = "the .tsv beside the segmentation, where there is one"
+        usually = "the .tsv, .txt or FreeSurferColorLUT.txt beside the segmentation"
     )]
     #[arg(takes = Takes::TABLE)]
     pub lut: Option<PathBuf>,
@@ -101,13 +102,6 @@ struct MapSummary {
     name: String,
     voxel_ml: f64,
     regions: Vec<LabelStatistics>,
-}
-
-/// The file `NAME.tsv` beside the image `NAME.nii.gz`, where there is one.
-pub(in crate::stages) fn table_beside(labels: &Path) -> Option<PathBuf> {
-    let name = labels.file_name()?.to_str()?;
-    let table = labels.with_file_name(format!("{}.tsv", split_image_name(name)?.0));
-    table.is_file().then_some(table)
 }
 
 /// The status map that a fit wrote beside one of its maps.
@@ -195,6 +189,11 @@ impl SumUpRegions {
                 );
             }
         }
+        log.note(&format!(
+            "{} of {} summed up in {FILE}",
+            counted(labels.len(), "region"),
+            counted(maps.len(), "map")
+        ));
         log.count("regions", labels.len() as u64);
         log.count("maps", maps.len() as u64);
         Ok(Summaries { names, labels, maps })

@@ -243,6 +243,16 @@ impl WeighByDensities {
             log.warn(Page::Connectomes, "the weights have not settled: --iterations allows more");
         }
         let error = |step: Option<&Sift2Step>| json!(step.map(|step| step.error));
+        if let [first, .., last] = &found.steps[..] {
+            log.note(&format!(
+                "{} have a weight: misfit {:.3} before, {:.3} after {}; mu {:.4e}",
+                counted(found.weights.len() - found.astray, "streamline"),
+                first.error,
+                last.error,
+                counted(found.steps.len() - 1, "iteration"),
+                found.mu
+            ));
+        }
         log.result("mu", found.mu);
         log.result("misfit_before", error(found.steps.first()));
         log.result("misfit_after", error(found.steps.last()));

@@ -1,6 +1,7 @@
 //! What is made of samples: counts, and where wanted streamlines.
 
 use fimbria_compute::Progress as _;
+use fimbria_image::counted as in_words;
 use fimbria_streamlines::Streamlines;
 use fimbria_streamlines::edit::Reshape;
 use fimbria_tracking::{
@@ -147,8 +148,10 @@ pub(super) fn counted_through_densities<'t>(
 
 /// Notes how many samples were made and kept, and why halves ended.
 pub(crate) fn count(tally: &Tally<'_>, log: &Logbook<'_>) {
+    let kept: u64 = tally.kept.iter().sum();
+    log.note(&format!("{kept} of {} kept", in_words(tally.made, "streamline")));
     log.count("samples", tally.made);
-    log.count("kept", tally.kept.iter().sum());
+    log.count("kept", kept);
     log.count("points", tally.points);
     for ((reason, name), count) in EndReason::ALL.iter().zip(tally.ends) {
         // Only densities end so, or tissues end them.

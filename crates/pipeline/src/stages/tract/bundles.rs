@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fimbria_compute::Progress as _;
 use fimbria_image::Grid;
 use fimbria_streamlines::edit::{Chosen, Met, Regions, Rules};
 use fimbria_streamlines::{Format, Header, ReadStreamlines as _, Streamlines, arc_length_mm};
@@ -247,7 +248,7 @@ impl FindBundles {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let mut text = "bundle\tstreamlines\tweight\tmean_length_mm\tvolume_mm3\n".to_owned();
-        let mut empty = Vec::new();
+        let (mut empty, mut filled) = (Vec::new(), Vec::new());
         for ((name, _), found) in self.bundles.iter().zip(found) {
             let Found { kept, visited, weight, weighted_length_mm } = found;
             let n = kept.finish()?.streamlines;
@@ -257,9 +258,13 @@ impl FindBundles {
             let volume = or_none(visited.map(|visited| visited.volume_mm3()));
             text += &format!("{name}\t{n}\t{weight}\t{length}\t{volume}\n");
             log.count(name, n);
-            if n == 0 {
-                empty.push(name.as_str());
+            match n {
+                0 => empty.push(name.as_str()),
+                n => filled.push(format!("{name} {n}")),
             }
+        }
+        if !filled.is_empty() {
+            log.note(&format!("streamlines by bundle: {}", filled.join(", ")));
         }
         if !empty.is_empty() {
             log.warn(

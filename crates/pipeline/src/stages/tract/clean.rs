@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::{Progress as _, Workers};
+use fimbria_image::counted;
 use fimbria_streamlines::bundle::{CoreSums, Course, CourseSums, Nodes, OneSpread, nodes};
 use fimbria_streamlines::edit::Chosen;
 use fimbria_streamlines::{Format, ReadStreamlines, Streamlines, arc_length_mm, open};
@@ -228,8 +229,15 @@ impl CleanBundle {
         })?;
         warn_of_doubts(&*lines, log);
         warn_of_those_left_out(judged.none, log);
+        let streamlines = kept.finish()?.streamlines;
+        log.note(&format!(
+            "{streamlines} of {} kept: {} too far from the core, {} too long",
+            counted(read, "streamline"),
+            judged.far,
+            judged.long
+        ));
         log.count("read", read as u64);
-        log.count("streamlines", kept.finish()?.streamlines);
+        log.count("streamlines", streamlines);
         log.count("too far from the core", judged.far);
         log.count("too long", judged.long);
         log.count("rounds", judged.rounds);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fimbria_compute::Progress as _;
 use fimbria_image::counted;
 use fimbria_streamlines::edit::{Chosen, Joined, Met, Regions, Reshape, Rules};
 use fimbria_streamlines::{Format, ReadStreamlines as _, Streamlines, arc_length_mm};
@@ -286,6 +287,7 @@ impl EditTracts {
                 "no streamline is kept: do the regions lie in the space of the streamlines?",
             );
         }
+        log.note(&format!("{} of {} kept", counts.streamlines, counted(read, "streamline")));
         log.count("read", read as u64);
         log.count("streamlines", counts.streamlines);
         log.count("points", counts.points);

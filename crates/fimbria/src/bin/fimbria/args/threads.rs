@@ -10,7 +10,7 @@ use fimbria_pipeline::options::{Described as _, within};
 pub(crate) struct ThreadArgs {
     /// Threads to work with; 0 for one per core. Results do not depend on it
     #[arg(long, visible_aliases = ["nthreads", "nprocs"], value_name = "N", default_value_t = 0)]
-    #[arg(number = within(0_u16, 4096, ""))]
+    #[arg(aliases = ["n_cpus", "n-cpus"], number = within(0_u16, 4096, ""))]
     threads: u16,
 }
 

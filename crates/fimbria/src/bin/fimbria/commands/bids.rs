@@ -1,13 +1,14 @@
 //! `fimbria bids`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_bids::{
-    BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group, theirs,
+    BidsError, DataSet, Ended, FAILED, OtherSet, Outcome, Participants, ReportLevel, digest,
+    foretold, group, theirs,
 };
 use fimbria_compute::Progress as _;
-use fimbria_pipeline::options::{Described as _, Takes};
+use fimbria_pipeline::options::{Described as _, Takes, at_least};
 use fimbria_pipeline::{Choice, FileKind, Named, Page, Preset, RunConfig, Writes, Written};
 
 use crate::args::{DeviceArgs, ThreadArgs, choice};
@@ -104,8 +105,18 @@ pub(crate) struct Bids {
     #[arg(takes = Takes::FOLDER)]
     work_dir: Option<PathBuf>,
 
+    /// Print what would be done with each session, with the time, memory and disk that it is expected to take,
+    /// and do nothing
+    #[arg(long, help_heading = "Output", alias = "dry_run", conflicts_with = "digest")]
+    dry_run: bool,
+
     #[command(flatten)]
     threads: ThreadArgs,
+
+    /// Threads that one session has at most, of several beside each other
+    #[arg(long, value_name = "N", help_heading = "Machine", alias = "omp_nthreads")]
+    #[arg(number = at_least(1_u16, ""), usually = "all")]
+    omp_nthreads: Option<u16>,
 
     #[command(flatten)]
     devices: DeviceArgs,
@@ -146,7 +157,11 @@ const WRITES: &[Written] = &[
     ),
     Written::file(".bidsignore", FileKind::Text, "what BIDS has no rule for yet"),
     Written::file("README", FileKind::Text, "what is where"),
-    Written::folder("logs/", "CITATION.md, .bib and .html: what was done, in words for a paper"),
+    Written::folder(
+        "logs/",
+        "CITATION.md, .bib and .html: what was done, in words for a paper; failed/: why a session failed, until it \
+         is made",
+    ),
     Written::file(
         "group_dwi.tsv",
         FileKind::Table,
@@ -195,8 +210,8 @@ Several at once:
   a killed one had is free again. One that is finished, with the same inputs and parameters, is
   kept; what another preset adds is added to it. What was made with other options is refused
   without --force, as is what somebody else has put there; what was made of other inputs is made
-  anew. A session that fails is named at the end with its reason, the others go on, and the exit
-  code is 1.
+  anew. A session that fails is named at the end with its reason, what it said is in logs/failed,
+  the others go on, and the exit code is 1.
 
 Outputs in OUT:
 {outputs}
@@ -230,7 +245,9 @@ impl Bids {
             report_output_level: Named(pages),
             digest: is_digested,
             work_dir: work,
+            dry_run,
             threads,
+            omp_nthreads,
             devices,
         } = self;
         if skip_bids_validation {
@@ -269,8 +286,12 @@ impl Bids {
                     work,
                     force,
                     level: pages,
+                    threads_each: omp_nthreads.map(usize::from),
                 };
-                summary(all.run(machine)?, console)
+                if dry_run {
+                    return Ok(console.print(&foretold(&all.foresee(workers.threads())?))?);
+                }
+                summary(all.run(machine)?, &out, console)
             }
             Level::Group => {
                 let made = group(&data_set, &out, force)?;
@@ -302,10 +323,11 @@ impl Bids {
 
 /// Sessions that could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("{} of {of} failed:{}", failed.len(), lines(failed))]
+#[error("{} of {of} failed:{}\nwhat each of them said is in {}", failed.len(), lines(failed), logs.display())]
 struct SomeFailed {
     failed: Vec<(String, String)>,
     of: usize,
+    logs: PathBuf,
 }
 
 fn lines(failed: &[(String, String)]) -> String {
@@ -313,7 +335,7 @@ fn lines(failed: &[(String, String)]) -> String {
 }
 
 /// Says how many sessions ended how, and names those that failed.
-fn summary(outcomes: Vec<Outcome>, console: &Console) -> Result<(), Failure> {
+fn summary(outcomes: Vec<Outcome>, out: &Path, console: &Console) -> Result<(), Failure> {
     let of = outcomes.len();
     let (mut done, mut kept, mut elsewhere, mut failed) = (0, 0, Vec::new(), Vec::new());
     for Outcome { session, ended } in outcomes {
@@ -332,7 +354,11 @@ fn summary(outcomes: Vec<Outcome>, console: &Console) -> Result<(), Failure> {
         said += &format!(", at work in other processes: {}", elsewhere.join(", "));
     }
     console.note(&said);
-    if failed.is_empty() { Ok(()) } else { Err(SomeFailed { failed, of }.into()) }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(SomeFailed { failed, of, logs: out.join(FAILED) }.into())
+    }
 }
 
 fn reason(error: &BidsError) -> String {

@@ -42,7 +42,8 @@ impl ConnectomeCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { count, output, threads } = self;
         let folder = |planned: &[String]| output.folder(planned, console);
-        let record = run_on_threads("connectome", &[&count], &folder, threads, console)?;
+        let record =
+            run_on_threads("connectome", &[&count.with_table_beside()], &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

@@ -63,11 +63,15 @@ const WRITES: &[Written] = &[
     ),
     Written::folder(
         "track/",
-        "tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes \
-         them",
+        "tracks.trx, visits: streamlines through the densities that end where the head has grey matter, as \
+         `fimbria track --act` writes them",
     ),
     Written::folder("dki/", "the kurtosis maps, as `fimbria fit dki` writes them"),
     Written::folder("life/", "what each streamline explains, as `fimbria life` writes it"),
+    Written::folder(
+        "connectome/",
+        "between which gyri and nuclei they run, as `fimbria connectome` writes it",
+    ),
     Written::folder("field/", "its field, as `fimbria field` writes it"),
     Written::folder("qsm/", "its susceptibility, as `fimbria qsm` writes it"),
     Written::folder(
