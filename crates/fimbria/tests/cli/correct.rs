@@ -134,7 +134,7 @@ fn with_field_map() -> Folder {
 fn a_raw_run_undoes_distortion_by_the_field_map_of_its_series_and_says_so() {
     let folder = with_field_map();
     let run = "run sub-01/dwi/sub-01_dwi.nii.gz --raw --mask raw/mask.nii.gz --set run.fits=[] \
-               --set correct.eddy=none --device cpu";
+               --set correct.eddy=none --set correct.keep_dropped=true --device cpu";
     folder.done(&format!("{run} -o out"));
     let (raw, undone) = (folder.image("raw/dwi.nii.gz"), folder.image("out/correct/dwi.nii.gz"));
     let [x, y, z] = raw.grid.dims;

@@ -40,7 +40,7 @@ fn places(volumes: usize) -> Vec<Place> {
         let mut place = Place::still(1, Eddy::None);
         let t = v as f64 / (volumes - 1) as f64;
         place.turn = rotation([0.06 * t, -0.02 * (3.0 * t).sin(), 0.05 * t]);
-        place.shift_mm = [1.5 * t, -1.0 * (2.0 * t).sin(), 2.0 * t];
+        place.shift_mm = [1.5 * t, -(2.0 * t).sin(), 2.0 * t];
         place
     };
     (0..volumes).map(place).collect()

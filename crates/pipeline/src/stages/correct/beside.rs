@@ -31,7 +31,7 @@ pub(super) fn field_map(dwi: &Path) -> Option<[Vec<PathBuf>; 2]> {
     KINDS.iter().find_map(|(suffix, second, magnitudes)| {
         let is_map =
             |(name, path): &&(BidsName, PathBuf)| name.suffix == *suffix && is_for(path, &dwi);
-        let (name, path) = files.iter().filter(is_map).next_back()?;
+        let (name, path) = files.iter().rfind(is_map)?;
         let of = |suffix: &str| {
             let same = |(other, _): &&(BidsName, PathBuf)| {
                 other.suffix == suffix && other.entities == name.entities

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 pub use self::field_map::MapUnit;
 pub(super) use self::readout::LONGEST_S;
 use super::{CorrectSeries, EncodingError, PhaseEncoding};
-use crate::stages::contents::sidecar_of;
 use crate::stages::sidecar::sidecars_of;
 use crate::transforms::TransformFile;
 use crate::{Choice as _, Input, Logbook, Page, StageError};
@@ -170,7 +169,7 @@ impl CorrectSeries {
         transforms("warp", &settings.warp);
         let asks_sidecar =
             settings.phase_encoding.is_none() || self.asks_readout() || self.asks_b0();
-        if asks_sidecar && sidecar_of(&self.files.dwi).is_some() {
+        if asks_sidecar {
             let sidecars = sidecars_of(&self.files.dwi).into_iter();
             inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
         }
