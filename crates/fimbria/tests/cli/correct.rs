@@ -1,9 +1,8 @@
 //! `fimbria correct`.
 
 use std::fs;
-use std::path::Path;
 
-use fimbria_image::{Image, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, WriteOptions, write_image};
 
 use crate::util::Folder;
 
@@ -153,52 +152,4 @@ fn a_raw_run_undoes_distortion_by_the_field_map_of_its_series_and_says_so() {
     assert_eq!(folder.image("kept/correct/dwi.nii.gz").data, raw.data);
     let page = fs::read_to_string(folder.join("kept/report/report.html")).unwrap();
     assert!(page.contains("topup, DRBUDDI or unpile"));
-}
-
-/// The first volumes of a series of the scanners' reference data, with its table and sidecar.
-fn first_volumes(folder: &Folder, data: &Path, name: &str, volumes: usize) {
-    let all = read_image(data.join(format!("{name}.nii.gz"))).unwrap();
-    let part = Image {
-        grid: all.grid,
-        n_volumes: volumes,
-        data: all.data[..volumes * all.grid.len()].to_vec(),
-    };
-    write_image(folder.join(&format!("{name}.nii.gz")), &part, &WriteOptions::default()).unwrap();
-    fs::copy(data.join(format!("{name}.json")), folder.join(&format!("{name}.json"))).unwrap();
-    for extension in ["bval", "bvec"] {
-        let file = format!("{name}.{extension}");
-        let text = fs::read_to_string(data.join(&file)).unwrap();
-        let line = |line: &str| line.split_whitespace().take(volumes).collect::<Vec<_>>().join(" ");
-        let lines: Vec<String> = text.lines().map(line).collect();
-        fs::write(folder.join(&file), lines.join("\n") + "\n").unwrap();
-    }
-}
-
-#[test]
-fn a_scanners_field_map_lays_opposed_encodings_on_each_other_and_the_wrong_sign_does_not() {
-    let Some(data) = fimbria_testing::refdata("scanners/siemens_prisma_xa30") else { return };
-    let folder = Folder::new();
-    ["dwi_AP", "dwi_PA"].into_iter().for_each(|name| first_volumes(&folder, &data, name, 8));
-    let gre = data.join("gre").display().to_string();
-    let field = format!(
-        "--field {gre}_phasediff.nii.gz --field-magnitude {gre}_e1.nii.gz --field-magnitude {gre}_e2.nii.gz"
-    );
-    let with = |out: &str, options: [&str; 2]| {
-        for (name, options) in ["dwi_AP", "dwi_PA"].into_iter().zip(options) {
-            folder.done(&format!("correct {name}.nii.gz --eddy none {options} -o {out}_{name}"));
-        }
-        // Root mean square of the difference of the mean unweighted volumes over their mean.
-        let [a, b] = ["dwi_AP", "dwi_PA"]
-            .map(|name| folder.image(&format!("{out}_{name}/mean_b0.nii.gz")).data);
-        let mask = folder.image("right_dwi_AP/mask.nii.gz").data;
-        let inside = || (0..mask.len()).filter(|&v| mask[v] > 0.0);
-        let squares: f64 = inside().map(|v| f64::from(a[v] - b[v]).powi(2)).sum();
-        let sum: f64 = inside().map(|v| 0.5 * f64::from(a[v] + b[v])).sum();
-        (squares * inside().count() as f64).sqrt() / sum
-    };
-    let right = with("right", [&field, &field]);
-    let plain = with("plain", ["", ""]);
-    let turned = ["j", "j-"].map(|encoding| format!("{field} --phase-encoding {encoding}"));
-    let wrong = with("wrong", [&turned[0], &turned[1]]);
-    assert!(right < 0.8 * plain && wrong > 1.1 * plain, "{plain:.3} {right:.3} {wrong:.3}");
 }

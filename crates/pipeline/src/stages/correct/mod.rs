@@ -22,6 +22,7 @@ use self::compared::Agreement;
 pub use self::distortion::MapUnit;
 pub use self::encoding::{EncodingError, PhaseEncoding};
 pub(crate) use self::method::METHOD;
+use self::section::NOT_UNDISTORTED;
 pub(in crate::stages) use self::section::{framewise_mm, section};
 pub use self::settings::CorrectSettings;
 use super::load::{Subject, SubjectFiles};
@@ -185,7 +186,10 @@ impl CorrectSeries {
                 known.report(&mask, encoding, log);
                 mask
             }
-            None => mask,
+            None => {
+                log.note(&format!("susceptibility: {NOT_UNDISTORTED}"));
+                mask
+            }
         };
         let options = CorrectOptions {
             axis: encoding.axis(),

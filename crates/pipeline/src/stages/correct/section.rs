@@ -89,15 +89,17 @@ fn corrections(record: &RunRecord) -> Option<Table> {
     })
 }
 
+/// What was done about susceptibility where nothing is given that says how.
+pub(super) const NOT_UNDISTORTED: &str = "not corrected: a map of the field (--field) says how, or a warp (--warp), which \
+     topup, DRBUDDI or unpile make of opposed encodings";
+
 const SUSCEPTIBILITY_MEANS: &str = "Left, tissue near air (frontal and temporal lobes) lies millimetres from where a T1w image \
      has it: maps, streamlines and regions there do not fit anatomy. Corrected, what was squeezed there is still less sharp.";
 
 /// What was done about susceptibility.
 fn susceptibility(record: &RunRecord) -> String {
     let Some(distortion) = record.results.get(distortion::RESULT) else {
-        return "not corrected: a map of the field (--field) says how, or a warp (--warp), which topup, DRBUDDI or unpile make \
-                of opposed encodings"
-            .to_owned();
+        return NOT_UNDISTORTED.to_owned();
     };
     let largest = distortion["shifts"]["largest_mm"].as_f64().unwrap_or(0.0);
     let source = match distortion["source"].as_str() {

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_image::frames::turned;
 use fimbria_image::{Affine, Grid, Image, Intent, Mask, WriteOptions, read_image, write_image};
-use fimbria_registration::{Distortion, image_onto};
+use fimbria_registration::Distortion;
 use serde_json::json;
 
 use super::super::{CorrectSeries, CorrectSettings};
@@ -74,11 +73,12 @@ impl Scene {
     }
 }
 
-fn distortion(
+/// What a stage of these settings does.
+fn with_log<T>(
     dwi: &Path,
     settings: serde_json::Value,
-    mask: &Mask,
-) -> Result<Option<Distortion>, StageError> {
+    done: impl FnOnce(&CorrectSeries, &Logbook<'_>) -> T,
+) -> T {
     let settings: Values = settings.as_object().unwrap().clone();
     let settings: CorrectSettings = from_values(&settings).unwrap();
     let files = SubjectFiles::new(dwi.to_owned());
@@ -90,9 +90,18 @@ fn distortion(
         unfinished: &Unfinished::new(),
         command_line: &[],
     };
-    let encoding = stage.encoding()?;
-    let known = stage.distortion(&mask.grid, mask, encoding, &Logbook::new(session))?;
-    Ok(known.map(|known| known.distortion))
+    done(&stage, &Logbook::new(session))
+}
+
+fn distortion(
+    dwi: &Path,
+    settings: serde_json::Value,
+    mask: &Mask,
+) -> Result<Option<Distortion>, StageError> {
+    with_log(dwi, settings, |stage, log| {
+        let known = stage.distortion(&mask.grid, mask, stage.encoding()?, log)?;
+        Ok(known.map(|known| known.distortion))
+    })
 }
 
 fn sidecar(direction: &str) -> String {
@@ -245,54 +254,57 @@ fn far() -> Affine {
     far
 }
 
-/// Two unweighted volumes of one head, encoded in opposite directions, and a phase difference.
+/// The first volumes of a series of the scanners' reference data, with its table and sidecar.
+fn first_volumes(folder: &Path, data: &Path, name: &str, volumes: usize) -> PathBuf {
+    let all = read_image(data.join(format!("{name}.nii.gz"))).unwrap();
+    let part = all.data[..volumes * all.grid.len()].to_vec();
+    let part = Image { grid: all.grid, n_volumes: volumes, data: part };
+    let path = folder.join(format!("{name}.nii.gz"));
+    write_image(&path, &part, &WriteOptions::default()).unwrap();
+    fs::copy(data.join(format!("{name}.json")), folder.join(format!("{name}.json"))).unwrap();
+    for extension in ["bval", "bvec"] {
+        let file = format!("{name}.{extension}");
+        let text = fs::read_to_string(data.join(&file)).unwrap();
+        let line = |line: &str| line.split_whitespace().take(volumes).collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(line).collect();
+        fs::write(folder.join(&file), lines.join("\n") + "\n").unwrap();
+    }
+    path
+}
+
+/// The residual between opposed encodings of one head falls by its field map, and rises with the wrong sign.
 #[test]
 fn a_scanners_field_lays_opposed_encodings_on_each_other_and_its_negative_does_not() {
     let Some(data) = fimbria_testing::refdata("scanners/siemens_prisma_xa30") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let series = ["dwi_AP", "dwi_PA"].map(|name| first_volumes(folder.path(), &data, name, 8));
     let gre = |name: &str| data.join(format!("gre_{name}.nii.gz"));
-    let workers = Workers::new(2).unwrap();
-    let undone = |name: &str, sign: f64| -> Image {
-        let path = data.join(format!("{name}.nii.gz"));
-        let series = read_image(&path).unwrap();
-        let grid = series.grid;
-        let b0 = Image { grid, n_volumes: 1, data: series.volume(0).to_vec() };
-        let mask = fimbria_models::brain_mask::magnitude_mask(b0.clone(), &workers);
-        let settings = json!({
-            "field": [gre("phasediff")], "field_magnitude": [gre("e1"), gre("e2")],
+    let field = json!({
+        "field": [gre("phasediff")], "field_magnitude": [gre("e1"), gre("e2")], "eddy": "none",
+    });
+    let mut turned = [field.clone(), field.clone()];
+    turned[0]["phase_encoding"] = json!("j");
+    turned[1]["phase_encoding"] = json!("j-");
+    let plain = json!({ "eddy": "none" });
+    let mut inside = None;
+    // Root mean square of the difference of the unweighted volumes over their mean.
+    let mut apart = |settings: [serde_json::Value; 2]| {
+        let pairs: Vec<_> = series.iter().zip(settings).collect();
+        let made = pairs.into_iter().map(|(path, settings)| {
+            with_log(path, settings, |stage, log| {
+                let (subject, made) = stage.correct(log).unwrap();
+                (subject.mask, made.series.volume(0).to_vec())
+            })
         });
-        let distortion = distortion(&path, settings, &mask).unwrap().unwrap();
-        let vox_from_ras = grid.ras_from_vox.inverse().unwrap();
-        let axes = grid.ras_from_vox.rotation();
-        let way = |ras: [f64; 3]| {
-            let voxel = grid.index(vox_from_ras.apply(ras).map(|x| x.round() as usize));
-            let by = turned(&axes, distortion.shifts()[voxel].map(|mm| sign * f64::from(mm)));
-            Some([0, 1, 2].map(|a| ras[a] + by[a]))
-        };
-        let mut undone = workers.install(|| image_onto(&grid, &b0, &way));
-        // Along the second axis, of voxels away from its ends.
-        let [x, y, _] = grid.dims;
-        let mm = |voxel: usize| sign * f64::from(distortion.shifts()[voxel][1]);
-        for voxel in (0..grid.len()).filter(|voxel| (1..y - 1).contains(&(voxel / x % y))) {
-            let slope = (mm(voxel + x) - mm(voxel - x)) / (2.0 * grid.ras_from_vox.spacing()[1]);
-            undone.data[voxel] *= (1.0 + slope).max(0.0) as f32;
-        }
-        undone
+        let made: Vec<_> = made.collect();
+        let mask = inside.get_or_insert_with(|| made[0].0.clone());
+        let sums = mask.voxels.iter().fold([0.0, 0.0], |[squares, sum], &v| {
+            let [a, b] = [0, 1].map(|i| f64::from(made[i].1[v as usize]));
+            [squares + (a - b).powi(2), sum + 0.5 * (a + b)]
+        });
+        (sums[0] * mask.len() as f64).sqrt() / sums[1]
     };
-    let mut mask = None;
-    let mut apart = |sign: f64| {
-        let [a, b] = ["dwi_AP", "dwi_PA"].map(|name| undone(name, sign));
-        // Series of one session lie on one grid but for the encoding.
-        let b = workers.install(|| image_onto(&a.grid, &b, &Some));
-        let mask = mask
-            .get_or_insert_with(|| fimbria_models::brain_mask::magnitude_mask(a.clone(), &workers));
-        let inside = |image: &Image| -> Vec<f64> {
-            mask.voxels.iter().map(|&v| f64::from(image.data[v as usize])).collect()
-        };
-        let (a, b) = (inside(&a), inside(&b));
-        let squares = a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        let sum = a.iter().zip(&b).map(|(a, b)| 0.5 * (a + b)).sum::<f64>();
-        (squares / a.len() as f64).sqrt() / (sum / a.len() as f64)
-    };
-    let [plain, right, wrong] = [0.0, 1.0, -1.0].map(&mut apart);
+    let right = apart([field.clone(), field]);
+    let [plain, wrong] = [[plain.clone(), plain], turned].map(&mut apart);
     assert!(right < 0.65 * plain && wrong > 1.25 * plain, "{plain:.3} {right:.3} {wrong:.3}");
 }
