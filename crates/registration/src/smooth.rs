@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 /// A volume smoothed by a Gaussian of `fwhm_mm`, renormalised at the ends of the grid. As it is where the
-/// width is 0.
-pub(crate) fn smooth(dims: [usize; 3], spacing_mm: [f64; 3], samples: &mut Vec<f32>, fwhm_mm: f64) {
+/// width is 0. On the threads of the current rayon pool.
+pub fn smooth(dims: [usize; 3], spacing_mm: [f64; 3], samples: &mut Vec<f32>, fwhm_mm: f64) {
     if fwhm_mm <= 0.0 {
         return;
     }

@@ -37,7 +37,7 @@ impl Spline {
     }
 
     /// The value at a point in voxel coordinates, or at the nearest one in reach.
-    pub(crate) fn near(&self, point_vox: [f64; 3]) -> f32 {
+    pub fn near(&self, point_vox: [f64; 3]) -> f32 {
         let inside = |a: usize| point_vox[a].clamp(-0.5, self.dims[a] as f64 - 0.5);
         self.at([0, 1, 2].map(inside)).unwrap_or(0.0)
     }

@@ -1,5 +1,9 @@
 //! `fimbria correct`.
 
+use std::fs;
+
+use fimbria_image::{Image, WriteOptions, write_image};
+
 use crate::util::Folder;
 
 /// The numbers of a column, a row for each volume.
@@ -99,4 +103,53 @@ fn without_a_sidecar_the_phase_encoding_is_asked_for() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(ran.stderr.contains("--phase-encoding"), "{}", ran.stderr);
     assert!(!folder.join("out").exists());
+}
+
+/// A head that lay still as a raw data set has it, with a map of 20 Hz everywhere that is for it: at a readout of 0.05 s
+/// a shift by one voxel.
+fn with_field_map() -> Folder {
+    let folder = Folder::new();
+    let head = "phantom head --size 27,30,22 --voxel 6 --shells 1000:20 --snr 30";
+    folder.done(&format!("{head} -o raw"));
+    for place in ["sub-01/dwi", "sub-01/fmap"] {
+        fs::create_dir_all(folder.join(place)).unwrap();
+    }
+    let series = folder.image("raw/dwi.nii.gz");
+    let field = Image { data: vec![20.0; series.grid.len()], n_volumes: 1, ..series };
+    for extension in ["nii.gz", "bval", "bvec"] {
+        let name = format!("sub-01/dwi/sub-01_dwi.{extension}");
+        fs::copy(folder.join(&format!("raw/dwi.{extension}")), folder.join(&name)).unwrap();
+    }
+    let map = folder.join("sub-01/fmap/sub-01_fieldmap.nii.gz");
+    write_image(map, &field, &WriteOptions::default()).unwrap();
+    let said = r#"{"PhaseEncodingDirection": "j-", "TotalReadoutTime": 0.05}"#;
+    fs::write(folder.join("sub-01/dwi/sub-01_dwi.json"), said).unwrap();
+    let said = r#"{"Units": "Hz", "IntendedFor": "bids::sub-01/dwi/sub-01_dwi.nii.gz"}"#;
+    fs::write(folder.join("sub-01/fmap/sub-01_fieldmap.json"), said).unwrap();
+    folder
+}
+
+#[test]
+fn a_raw_run_undoes_distortion_by_the_field_map_of_its_series_and_says_so() {
+    let folder = with_field_map();
+    let run = "run sub-01/dwi/sub-01_dwi.nii.gz --raw --mask raw/mask.nii.gz --set run.fits=[] \
+               --set correct.eddy=none --set correct.keep_dropped=true --device cpu";
+    folder.done(&format!("{run} -o out"));
+    let (raw, undone) = (folder.image("raw/dwi.nii.gz"), folder.image("out/correct/dwi.nii.gz"));
+    let [x, y, z] = raw.grid.dims;
+    let largest = raw.data.iter().copied().fold(0.0, f32::max);
+    for at in (0..x * y * z).filter(|at| (1..y).contains(&(at / x % y))) {
+        // With j- a voxel appears one lower. Splines pass through their samples.
+        let off = (undone.volume(3)[at] - raw.volume(3)[at - x]).abs();
+        assert!(off < 1e-4 * largest, "{at}: {off}");
+    }
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("corrected by a map of the field: shifts of up to 6.0 mm"));
+    assert!(page.contains("Jezzard"));
+    let record = folder.json("out/correct/run.json");
+    assert_eq!(record["results"]["distortion"]["readout_time_s"], 0.05, "{record}");
+    folder.done(&format!("{run} --set correct.keep_distortion=true -o kept"));
+    assert_eq!(folder.image("kept/correct/dwi.nii.gz").data, raw.data);
+    let page = fs::read_to_string(folder.join("kept/report/report.html")).unwrap();
+    assert!(page.contains("topup, DRBUDDI or unpile"));
 }

@@ -6,7 +6,7 @@ use fimbria_image::ImageHeader;
 
 use super::{Asked, ConfigError, RunConfig};
 
-use crate::stages::correct::{self, CorrectSeries};
+use crate::stages::correct::{self, CorrectSeries, CorrectSettings};
 use crate::stages::fits::{DTI, FITS, FOD, FitStage};
 use crate::stages::gradients::{CheckGradients, FixGradients};
 use crate::stages::in_run::{InRun, InRunError, RunContext, When, options_of};
@@ -84,7 +84,8 @@ impl RunConfig {
         if !self.corrects() {
             return Ok(Box::new(Load { files, found: Some(self.maps) }));
         }
-        let settings = options_of(&self.tables, correct::METHOD.name)?;
+        let settings: CorrectSettings = options_of(&self.tables, correct::METHOD.name)?;
+        let settings = settings.with_field_beside(&files.dwi);
         Ok(Box::new(CorrectSeries { files, settings, format: self.maps.map_format() }))
     }
 

@@ -85,7 +85,7 @@ impl Rounds<'_> {
     /// What a slice would have shown where the region was measured in it.
     fn patch(&self, outlier: &Outlier, predictor: &Predictor) -> Patch {
         let (dims, lattice) = (self.lattice.dims, &self.lattice);
-        let place = &self.places[outlier.volume];
+        let view = self.view(outlier.volume);
         let mut spread = vec![0.0; dims.iter().product()];
         let prediction = predictor.predict(outlier.volume, &self.rows);
         for (value, &v) in prediction.iter().zip(&self.region.voxels) {
@@ -94,7 +94,7 @@ impl Rounds<'_> {
         let spline = Spline::new(dims, &spread);
         let first = (outlier.slice - self.crop[2]) * dims[0] * dims[1];
         let value = |at: usize| {
-            let head = place.invert(lattice.place(at));
+            let head = view.invert(lattice.place(at));
             let vox = lattice.vox(head);
             let nearest = vox.map(f64::round);
             let inside = (0..3).all(|a| nearest[a] >= 0.0 && nearest[a] < dims[a] as f64);
@@ -103,8 +103,7 @@ impl Rounds<'_> {
             if !inside || self.region.voxels.binary_search(&voxel).is_err() {
                 return None;
             }
-            let (_, jacobian) = place.apply(head);
-            let value = spline.at(vox)? * (1.0 / jacobian) as f32;
+            let value = spline.at(vox)? * (1.0 / view.jacobian_at(head)) as f32;
             let row = at / dims[0];
             let whole = [at % dims[0], row % dims[1], row / dims[1]];
             let [x, y, z] = std::array::from_fn(|a| whole[a] + self.crop[a]);

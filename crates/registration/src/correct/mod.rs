@@ -7,6 +7,7 @@ use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::frames::{Matrix3, product, transposed, turned};
 use fimbria_image::{GradientTable, Grid, Image, Mask};
 
+use crate::distortion::Distortion;
 use crate::joint::{EDDY, Prior};
 use crate::outliers::Outlier;
 use crate::place::{Eddy, Lattice, Place};
@@ -14,6 +15,7 @@ use crate::predict::QSpace;
 use crate::region::Region;
 use crate::resample::resampled;
 use crate::spline::Spline;
+use crate::view::View;
 
 /// How a series is corrected.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct CorrectOptions {
     pub eddy: Eddy,
     /// Whether slices that lost their signal are replaced by prediction in the corrected series.
     pub replace: bool,
+    /// How far what the head shows is shifted in all volumes alike.
+    pub distortion: Option<Distortion>,
     /// Widths of the Gaussians that volumes are smoothed by, one a round, in voxels.
     pub fwhm_vox: Vec<f64>,
 }
@@ -34,6 +38,7 @@ impl Default for CorrectOptions {
             axis: 1,
             eddy: Eddy::default(),
             replace: true,
+            distortion: None,
             fwhm_vox: vec![4.0, 2.5, 2.0, 1.5, 1.5, 1.0, 1.0, 1.0],
         }
     }
@@ -97,12 +102,20 @@ impl Corrected {
 }
 
 /// Memory that [`correct`] takes beside the series, at most.
-pub fn bytes_needed(grid: &Grid, volumes: usize, eddy: Eddy, threads: usize) -> u64 {
+pub fn bytes_needed(
+    grid: &Grid,
+    volumes: usize,
+    eddy: Eddy,
+    is_distorted: bool,
+    threads: usize,
+) -> u64 {
     // The cropped series, rows of the region and predictions of them, what is compared of each volume (a slope along
     // each axis and a residual), the equations with their factor, and a few volumes of each thread.
     let compared = 4 * (COMPARED_VOXELS.min(grid.len()) * volumes) as u64;
+    // Shifts along three axes, whole and cropped.
+    let distortion = if is_distorted { 6 } else { 0 };
     let parameters = (volumes * (EDDY + 1 + eddy.terms())) as u64;
-    4 * (grid.len() as u64 * (3 * volumes as u64 + 8 * threads as u64) + compared)
+    4 * (grid.len() as u64 * (3 * volumes as u64 + 8 * threads as u64 + distortion) + compared)
         + 16 * parameters * parameters
 }
 
@@ -128,7 +141,7 @@ const FAR_APART_MM: f64 = 1.5;
 
 /// Finds how each volume moved and was distorted, and replaces the series by the corrected one: at each voxel what
 /// the head there showed, interpolated once from what was measured. Its frame is the first unweighted
-/// volume's, or the first volume's.
+/// volume's, or the first volume's; the mask is that of the brain where it lies there, without distortion.
 ///
 /// # Errors
 /// Where the user stops it; the series is then as it was.
@@ -154,7 +167,9 @@ pub fn correct(
         let slice = |o: &Outlier| series.volume(o.volume)[o.slice * x * y..][..x * y].to_vec();
         corrected.measured = corrected.outliers.iter().map(slice).collect();
     }
-    workers.install(|| write(series, &corrected.places, &patches, progress))?;
+    workers.install(|| {
+        write(series, &corrected.places, options.distortion.as_ref(), &patches, progress)
+    })?;
     Ok(corrected)
 }
 
@@ -167,6 +182,7 @@ struct Patch {
 fn write(
     series: &mut Image,
     places: &[Place],
+    distortion: Option<&Distortion>,
     patches: &[Patch],
     progress: &dyn Progress,
 ) -> Result<(), Interrupted> {
@@ -177,10 +193,10 @@ fn write(
             patch.samples.iter().for_each(|(at, value)| samples[*at] = *value);
         }
         // Where nothing moved, the samples stay as they are.
-        if *place != Place::still(place.axis, Eddy::None) {
+        if distortion.is_some() || *place != Place::still(place.axis, Eddy::None) {
             let least = samples.iter().copied().fold(0.0, f32::min);
             let spline = Spline::new(lattice.dims, samples);
-            resampled(&spline, &lattice, place, least, samples);
+            resampled(&spline, View { place, distortion, lattice: &lattice }, least, samples);
         }
         progress.advance(1);
     }
@@ -204,6 +220,8 @@ struct Rounds<'a> {
     volumes: Vec<Vec<f32>>,
     region: Region,
     places: Vec<Place>,
+    /// Of what is kept.
+    distortion: Option<Distortion>,
     outliers: Vec<Outlier>,
     /// The volumes at the voxels of the region, as smooth as the round has them.
     rows: Vec<Vec<f32>>,
@@ -219,7 +237,7 @@ impl<'a> Rounds<'a> {
         workers: &'a Workers,
     ) -> Self {
         let grid = series.grid;
-        let (crop, dims) = cropped(mask);
+        let (crop, dims) = cropped(mask, options.distortion.as_ref());
         let whole = Lattice::new(&grid);
         let mut lattice = Lattice { dims, ..whole };
         (0..3).for_each(|a| lattice.middle_vox[a] -= crop[a] as f64);
@@ -266,6 +284,7 @@ impl<'a> Rounds<'a> {
             volumes: (0..n).map(rows).collect(),
             region: Region::around(&mask),
             places: (0..n).map(place).collect(),
+            distortion: options.distortion.as_ref().map(|whole| whole.cropped(crop, dims)),
             outliers: Vec::new(),
             rows: Vec::new(),
             eddy_shift_mm: vec![0.0; n],
@@ -273,15 +292,21 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// The first voxel and the size of what is kept of a volume: all slices, and in them a margin around the mask.
-fn cropped(mask: &Mask) -> ([usize; 3], [usize; 3]) {
+/// The first voxel and the size of what is kept of a volume: all slices, and in them a margin around the mask and where
+/// it appears.
+fn cropped(mask: &Mask, distortion: Option<&Distortion>) -> ([usize; 3], [usize; 3]) {
     let dims = mask.grid.dims;
     let (mut low, mut high) = (dims, [0; 3]);
     for &v in &mask.voxels {
         let at = mask.grid.voxel(v as usize);
+        let appears = distortion.map(|distortion| distortion.appears_at(v as usize));
+        // Beyond the grid there is nothing to keep.
+        let appears = appears.map(|at| [0, 1].map(|a| (at[a].max(0.0) as usize).min(dims[a] - 1)));
         for a in 0..2 {
-            low[a] = low[a].min(at[a].saturating_sub(MARGIN));
-            high[a] = high[a].max((at[a] + MARGIN + 1).min(dims[a]));
+            for at in [Some(at[a]), appears.map(|at| at[a])].into_iter().flatten() {
+                low[a] = low[a].min(at.saturating_sub(MARGIN));
+                high[a] = high[a].max((at + MARGIN + 1).min(dims[a]));
+            }
         }
     }
     ([low[0], low[1], 0], [high[0] - low[0], high[1] - low[1], dims[2]])

@@ -16,6 +16,7 @@ use crate::predict::Predictor;
 use crate::resample::resampled;
 use crate::smooth::smooth;
 use crate::spline::Spline;
+use crate::view::View;
 
 impl Rounds<'_> {
     pub(super) fn smoothed(&self, volume: usize, fwhm_vox: f64) -> Spline {
@@ -26,11 +27,17 @@ impl Rounds<'_> {
         Spline::new(self.lattice.dims, &samples)
     }
 
+    /// The way from the head to a volume.
+    pub(super) fn view(&self, volume: usize) -> View<'_> {
+        let (place, lattice) = (&self.places[volume], &self.lattice);
+        View { place, distortion: self.distortion.as_ref(), lattice }
+    }
+
     /// A volume at the voxels of the region, where the head is by its place.
     pub(super) fn row(&self, volume: usize, spline: &Spline) -> Vec<f32> {
-        let place = &self.places[volume];
+        let view = self.view(volume);
         let sample = |&v: &u32| {
-            let (at, jacobian) = place.apply(self.lattice.place(v as usize));
+            let (at, jacobian) = view.appears(v as usize);
             spline.at(self.lattice.vox(at)).map_or(0.0, |value| value * jacobian as f32)
         };
         self.region.voxels.iter().map(sample).collect()
@@ -70,11 +77,11 @@ impl Rounds<'_> {
 
     pub(super) fn replaced(&self, volume: usize, predictor: &Predictor) -> Vec<f32> {
         let dropped = self.dropped(volume);
-        let place = &self.places[volume];
+        let view = self.view(volume);
         let mut row = self.rows[volume].clone();
         let predicted = predictor.predict(volume, &self.rows);
         for ((value, predicted), &v) in row.iter_mut().zip(predicted).zip(&self.region.voxels) {
-            let at = self.lattice.vox(place.apply(self.lattice.place(v as usize)).0);
+            let at = self.lattice.vox(view.appears(v as usize).0);
             if touches(&dropped, at[2]) {
                 *value = predicted;
             }
@@ -223,12 +230,11 @@ impl Rounds<'_> {
 
     fn slice_sums(&self, volume: usize, predictor: &Predictor) -> SliceSums {
         let mut sums = SliceSums::new(self.lattice.dims[2]);
-        let place = &self.places[volume];
+        let view = self.view(volume);
         let spline = self.smoothed(volume, 0.0);
         let prediction = predictor.predict(volume, &self.rows);
         for voxel in &self.region.inner {
-            let head = self.lattice.place(self.region.voxels[voxel.at as usize] as usize);
-            let (at, jacobian) = place.apply(head);
+            let (at, jacobian) = view.appears(self.region.voxels[voxel.at as usize] as usize);
             let at = self.lattice.vox(at);
             if let Some(value) = spline.at(at) {
                 // Half a voxel below the first slice at most.
@@ -296,7 +302,7 @@ impl Rounds<'_> {
         let mut one = vec![0.0; grid.len()];
         for &v in volumes {
             let spline = self.smoothed(v, fwhm_vox);
-            resampled(&spline, &self.lattice, &self.places[v], 0.0, &mut one);
+            resampled(&spline, self.view(v), 0.0, &mut one);
             mean.data.iter_mut().zip(&one).for_each(|(sum, x)| *sum += x / volumes.len() as f32);
         }
         mean

@@ -1,6 +1,7 @@
 //! Known motion, found.
 
 mod align;
+mod distorted;
 mod known_motion;
 mod phantom;
 // The example `motion` uses the rest.

@@ -62,8 +62,23 @@ pub(crate) fn signal(p: [f64; 3], dir: [f64; 3], b_s_per_mm2: f64) -> f64 {
     1000.0 * head * (brain * within + (1.0 - brain) * of_fluid)
 }
 
+/// How far the head at a place is shifted along the second axis, mm, and how that changes along each axis.
+pub(crate) type Shift = fn([f64; 3]) -> (f64, [f64; 3]);
+
 /// The series of a head that lies at these places, with Rician noise.
 pub(crate) fn series(table: &GradientTable, places: &[Place], sigma: f64) -> Image {
+    distorted_series(table, places, sigma, |_| (0.0, [0.0; 3]))
+}
+
+/// The same of a head whose own field shifts what it shows.
+pub(crate) fn distorted_series(
+    table: &GradientTable,
+    places: &[Place],
+    sigma: f64,
+    shift: Shift,
+) -> Image {
+    /// Newton's steps that find the head at a point.
+    const STEPS: usize = 5;
     const POINTS: [f64; 2] = [-0.25, 0.25];
     let grid = grid();
     let lattice = Lattice::new(&grid);
@@ -79,8 +94,19 @@ pub(crate) fn series(table: &GradientTable, places: &[Place], sigma: f64) -> Ima
             for point in 0..8 {
                 let at: [f64; 3] =
                     std::array::from_fn(|a| middle[a] + VOXEL_MM * POINTS[point >> a & 1]);
-                let head = place.invert(at);
-                sum += signal(head, dir, table.b_s_per_mm2[v]) / place.apply(head).1 / 8.0;
+                // Along the scanner's axis the head's field changes as along R^T e.
+                let slope = |(_, slopes): (f64, [f64; 3])| -> f64 {
+                    (0..3).map(|a| place.turn[1][a] * slopes[a]).sum()
+                };
+                let mut without = at;
+                let mut head = place.invert(without);
+                for _ in 0..if shift(head).0 > 0.0 { STEPS } else { 0 } {
+                    let own = shift(head);
+                    without[1] -= (without[1] + own.0 - at[1]) / (1.0 + slope(own));
+                    head = place.invert(without);
+                }
+                let jacobian = place.apply(head).1 + slope(shift(head));
+                sum += signal(head, dir, table.b_s_per_mm2[v]) / jacobian / 8.0;
             }
             *sample = random.rician(sum, sigma) as f32;
         }

@@ -48,6 +48,17 @@ pub enum EncodingError {
         /// The series.
         dwi: String,
     },
+    /// The axis is known alone.
+    #[error(
+        "the sidecar of {dwi} says along which axis phase was encoded ({axis}) and not which way, and a field shifts by it: \
+         give --phase-encoding {axis} or {axis}-"
+    )]
+    Polarity {
+        /// The series.
+        dwi: String,
+        /// As written.
+        axis: String,
+    },
     /// A sidecar has something else there.
     #[error(
         "the sidecar of {dwi} has a phase encoding of `{value}`, which is none of i, i-, j, j-, k, k-"
@@ -70,18 +81,29 @@ impl PhaseEncoding {
         }
     }
 
+    /// Which way along the axis a higher frequency appears: BIDS's `j` is FSL's 0 1 0.
+    pub(super) fn sign(self) -> f64 {
+        match self {
+            Self::I | Self::J | Self::K => 1.0,
+            Self::IMinus | Self::JMinus | Self::KMinus => -1.0,
+        }
+    }
+
     /// What the sidecars of a series say. Some converters know the axis and not its polarity, which motion and eddy
     /// currents do not need.
     ///
     /// # Errors
     /// [`EncodingError`].
-    pub(super) fn from_sidecars(dwi: &Path) -> Result<Self, EncodingError> {
+    pub(super) fn from_sidecars(dwi: &Path, needs_polarity: bool) -> Result<Self, EncodingError> {
         let shown = || dwi.display().to_string();
         let entries = said_of(dwi)?.unwrap_or_default();
-        let value = ["PhaseEncodingDirection", "PhaseEncodingAxis"]
-            .into_iter()
-            .find_map(|key| entries.get(key))
-            .ok_or_else(|| EncodingError::Unknown { dwi: shown() })?;
+        let direction = entries.get("PhaseEncodingDirection");
+        let axis = entries.get("PhaseEncodingAxis");
+        if let (None, Some(axis), true) = (direction, axis, needs_polarity) {
+            let axis = axis.as_str().unwrap_or_default().to_owned();
+            return Err(EncodingError::Polarity { dwi: shown(), axis });
+        }
+        let value = direction.or(axis).ok_or_else(|| EncodingError::Unknown { dwi: shown() })?;
         let named = value.as_str().and_then(Self::from_name);
         named.ok_or_else(|| EncodingError::Value { dwi: shown(), value: value.to_string() })
     }
@@ -92,10 +114,14 @@ mod tests {
     use super::*;
 
     fn encoding_of(sidecar: &str) -> Result<PhaseEncoding, String> {
+        encoding_for(sidecar, false)
+    }
+
+    fn encoding_for(sidecar: &str, needs_polarity: bool) -> Result<PhaseEncoding, String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("dwi.json"), sidecar).unwrap();
         let dwi = folder.path().join("dwi.nii.gz");
-        PhaseEncoding::from_sidecars(&dwi).map_err(|error| error.to_string())
+        PhaseEncoding::from_sidecars(&dwi, needs_polarity).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -103,6 +129,14 @@ mod tests {
         let both = encoding_of(r#"{"PhaseEncodingAxis": "i", "PhaseEncodingDirection": "j-"}"#);
         assert_eq!(both, Ok(PhaseEncoding::JMinus));
         assert_eq!(encoding_of(r#"{"PhaseEncodingAxis": "i"}"#), Ok(PhaseEncoding::I));
+    }
+
+    #[test]
+    fn a_field_needs_the_polarity() {
+        let error = encoding_for(r#"{"PhaseEncodingAxis": "j"}"#, true).unwrap_err();
+        assert!(error.contains("--phase-encoding j or j-"), "{error}");
+        let known = encoding_for(r#"{"PhaseEncodingDirection": "j-"}"#, true);
+        assert_eq!(known.map(PhaseEncoding::sign), Ok(-1.0));
     }
 
     #[test]

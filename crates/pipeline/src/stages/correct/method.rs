@@ -1,6 +1,6 @@
 //! Correction among all methods.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CORRECT_WRITES, CorrectSettings, section};
 use crate::stages::made_mask::{MeanB0, RestoredMeanB0};
@@ -31,7 +31,10 @@ pub(crate) const METHOD: Method = Method {
         describe: |file| match (file.stem(), file.extension()) {
             ("dwi", "bval" | "bvec") => None,
             ("dwi", _) => Some(json!({
-                "Description": "motion, eddy currents and dropped slices corrected; susceptibility not",
+                "Description": match undistorted_by(&file.parameters["settings"]) {
+                    None => "motion, eddy currents and dropped slices corrected; susceptibility not",
+                    Some(_) => "motion, eddy currents, dropped slices and susceptibility corrected",
+                },
                 "SkullStripped": false,
             })),
             (MeanB0::STEM, _) => Some(json!({ "Description": "mean of the unweighted volumes" })),
@@ -48,6 +51,20 @@ pub(crate) const METHOD: Method = Method {
     ..Method::named("correct")
 };
 
+/// By what the distortion was undone, in words for a paper; `None` where it was not.
+fn undistorted_by(settings: &Value) -> Option<&'static str> {
+    let is_given = |key: &str| match &settings[key] {
+        Value::Array(files) => !files.is_empty(),
+        number => number.as_u64().is_some_and(|files| files > 0),
+    };
+    if is_given("warp") {
+        return Some("a warp of another program");
+    }
+    is_given("field").then_some(
+        "a map of the field, continued beyond the head, which shifts along the phase encoding by field times readout time",
+    )
+}
+
 /// What was done, where a record is that of a correction.
 fn text(records: &[RunRecord]) -> Option<Methods> {
     let record = records.iter().find(|record| record.parameters_of(METHOD.name).is_some())?;
@@ -63,15 +80,29 @@ fn text(records: &[RunRecord]) -> Option<Methods> {
         }
         _ => String::new(),
     };
+    let undistorted = undistorted_by(&parameters["settings"]);
+    let distortion = undistorted.map(|by| {
+        format!(
+            " Distortion by susceptibility was undone in the same resampling by {by}; the field moved with the head, and its \
+             Jacobian was applied."
+        )
+    });
+    let distortion = distortion.unwrap_or_default();
     let text = format!(
         "Rigid motion{fields} of every volume were estimated by registering all volumes together to what a Gaussian \
          process over q-space predicts of each from the others, with fields linear in the gradients but for a small \
          remainder, and motion piecewise smooth in time. Volumes were resampled once, by cubic splines with the Jacobian \
-         of the fields, and gradients turned with the head.{dropped}"
+         of the fields, and gradients turned with the head.{dropped}{distortion}"
     );
-    let references = vec![
+    let mut references = vec![
         "Andersson JLR, Sotiropoulos SN. Non-parametric representation and prediction of single- and multi-shell \
          diffusion-weighted MRI data using Gaussian processes. NeuroImage 122, 166-176 (2015).",
     ];
+    if undistorted.is_some() {
+        references.push(
+            "Jezzard P, Balaban RS. Correction for geometric distortion in echo planar images from B0 field variations. Magn \
+             Reson Med 34, 65-73 (1995).",
+        );
+    }
     Some(Methods { text, references })
 }

@@ -1,32 +1,34 @@
 //! The stage that lays the volumes of a series on each other: motion, eddy currents, dropped slices.
 
+mod beside;
 mod compared;
+mod distortion;
 mod encoding;
 mod method;
 mod section;
+mod settings;
 mod tables;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{BvecFrame, Image, MapKind, WriteOptions, counted, write_image};
 use fimbria_models::brain_mask::mean_unweighted;
-use fimbria_registration::{self as registration, CorrectOptions, Corrected, Eddy, Motion};
-use serde::Serialize;
+use fimbria_registration::{self as registration, CorrectOptions, Corrected, Motion};
 use serde_json::{Value, json};
 
 use self::compared::Agreement;
+pub use self::distortion::MapUnit;
 pub use self::encoding::{EncodingError, PhaseEncoding};
 pub(crate) use self::method::METHOD;
+use self::section::NOT_UNDISTORTED;
 pub(in crate::stages) use self::section::{framewise_mm, section};
+pub use self::settings::CorrectSettings;
 use super::load::{Subject, SubjectFiles};
 use super::made_mask::{MeanB0, mask_options, warn_of_made_mask};
-use super::sidecar::sidecars_of;
-use crate::options::{Described as _, choice};
 use crate::{
-    ByteSize, Choice, FileKind, Input, Logbook, MapFormat, Named, OutputFolder, Page, Product,
+    ByteSize, Choice as _, FileKind, Input, Logbook, MapFormat, OutputFolder, Page, Product,
     Products, Stage, StageError, Written,
 };
 
@@ -73,32 +75,6 @@ pub const CORRECT_WRITES: &[Written] = &[
     Written::RECORD,
 ];
 
-impl Choice for Eddy {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::None, "none", "motion alone"),
-        (Self::Linear, "linear", "shift, shear and scale along the phase encoding"),
-        (Self::Quadratic, "quadratic", "and the five harmonics of second order"),
-        (Self::Cubic, "cubic", "and the seven of third order"),
-    ];
-}
-
-/// How a series is corrected.
-#[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct CorrectSettings {
-    /// Direction of the phase encoding along the axes of the array, as BIDS writes it
-    #[arg(long, value_name = "DIRECTION", value_parser = choice::<PhaseEncoding>())]
-    #[arg(usually = "what the sidecar of the series says")]
-    pub phase_encoding: Option<Named<PhaseEncoding>>,
-
-    /// Fields of eddy currents along the phase encoding
-    #[arg(long, value_name = "FIELD", default_value = "quadratic", value_parser = choice::<Eddy>())]
-    pub eddy: Named<Eddy>,
-
-    /// Leave slices that lost their signal as they were measured; they are listed all the same
-    #[arg(long)]
-    pub keep_dropped: bool,
-}
-
 /// Corrects a series.
 pub struct CorrectSeries {
     /// The series, its table and its mask.
@@ -133,7 +109,12 @@ const FEWEST: usize = 7;
 
 impl CorrectSeries {
     /// The memory it takes, with the program and the file itself.
-    fn check_memory(&self, series: &Image, threads: usize) -> Result<(), CorrectError> {
+    fn check_memory(
+        &self,
+        series: &Image,
+        is_distorted: bool,
+        threads: usize,
+    ) -> Result<(), CorrectError> {
         let Some(allowed) = self.files.memory else { return Ok(()) };
         let held = 4 * series.data.len() as u64;
         let needed = held
@@ -141,6 +122,7 @@ impl CorrectSeries {
                 &series.grid,
                 series.n_volumes,
                 self.settings.eddy.0,
+                is_distorted,
                 threads,
             );
         if needed > allowed.0 {
@@ -189,23 +171,33 @@ impl CorrectSeries {
     }
 
     fn correct(&self, log: &Logbook<'_>) -> Result<(Subject, Made), StageError> {
-        let encoding = match self.settings.phase_encoding {
-            Some(Named(given)) => given,
-            None => PhaseEncoding::from_sidecars(&self.files.dwi)?,
-        };
+        let encoding = self.encoding()?;
         log.note(&format!("phase encoding {}", encoding.name()));
         let (mut series, subject) = self.read(log)?;
         let Subject { dwi, gradients, mask, grad_dev, carried } = subject;
         drop(dwi);
         let workers = log.session().on.workers;
-        self.check_memory(&series, workers.threads())?;
+        let known = self.distortion(&series.grid, &mask, encoding, log)?;
+        self.check_memory(&series, known.is_some(), workers.threads())?;
+        let before = Agreement::new(&series, &gradients, &mask, workers);
+        let mask = match &known {
+            Some(known) => {
+                let mask = known.undistorted(&mask)?;
+                known.report(&mask, encoding, log);
+                mask
+            }
+            None => {
+                log.note(&format!("susceptibility: {NOT_UNDISTORTED}"));
+                mask
+            }
+        };
         let options = CorrectOptions {
             axis: encoding.axis(),
             eddy: self.settings.eddy.0,
             replace: !self.settings.keep_dropped,
+            distortion: known.map(|known| known.distortion),
             ..CorrectOptions::default()
         };
-        let before = Agreement::new(&series, &gradients, &mask, workers);
         let corrected =
             registration::correct(&mut series, &gradients, &mask, &options, workers, log)?;
         let after = Agreement::new(&series, &corrected.table, &mask, workers);
@@ -240,16 +232,13 @@ impl Stage for CorrectSeries {
 
     fn inputs(&self) -> Vec<Input> {
         let mut inputs = self.files.inputs();
-        if self.settings.phase_encoding.is_none() {
-            let sidecars = sidecars_of(&self.files.dwi).into_iter();
-            inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
-        }
+        inputs.extend(self.distortion_inputs());
         inputs
     }
 
     fn parameters(&self) -> Value {
         let mut parameters = self.files.table_parameters();
-        parameters["settings"] = json!(self.settings);
+        parameters["settings"] = self.settings.without_paths();
         parameters["format"] = json!(self.format.name());
         parameters
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::METHOD;
 use super::compared::Agreement;
+use super::distortion;
 use crate::RunRecord;
 
 /// What records call the numbers of each volume.
@@ -67,12 +68,7 @@ fn corrections(record: &RunRecord) -> Option<Table> {
             dropped,
             "Left, they pull fits of whole slices towards false directions.",
         ),
-        (
-            "Susceptibility",
-            "not corrected".to_owned(),
-            "Near air (frontal and temporal lobes) tissue lies millimetres from where a T1w image has it: maps, \
-             streamlines and regions there do not fit anatomy.",
-        ),
+        ("Susceptibility", susceptibility(record), SUSCEPTIBILITY_MEANS),
         (
             "Noise, ringing",
             "not corrected".to_owned(),
@@ -91,6 +87,27 @@ fn corrections(record: &RunRecord) -> Option<Table> {
         columns: ["", "done", "what it means"].map(str::to_owned).to_vec(),
         rows: rows.to_vec(),
     })
+}
+
+/// What was done about susceptibility where nothing is given that says how.
+pub(super) const NOT_UNDISTORTED: &str = "not corrected: a map of the field (--field) says how, or a warp (--warp), which \
+     topup, DRBUDDI or unpile make of opposed encodings";
+
+const SUSCEPTIBILITY_MEANS: &str = "Left, tissue near air (frontal and temporal lobes) lies millimetres from where a T1w image \
+     has it: maps, streamlines and regions there do not fit anatomy. Corrected, what was squeezed there is still less sharp.";
+
+/// What was done about susceptibility.
+fn susceptibility(record: &RunRecord) -> String {
+    let Some(distortion) = record.results.get(distortion::RESULT) else {
+        return NOT_UNDISTORTED.to_owned();
+    };
+    let largest = distortion["shifts"]["largest_mm"].as_f64().unwrap_or(0.0);
+    let source = match distortion["source"].as_str() {
+        Some("phases") => "a field made of phases",
+        Some("warp") => "a warp of another program",
+        _ => "a map of the field",
+    };
+    format!("corrected by {source}: shifts of up to {largest:.1} mm")
 }
 
 /// Motion from volume to volume, and what predictions leave before and after.

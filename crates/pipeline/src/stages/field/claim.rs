@@ -21,6 +21,16 @@ pub(super) struct Claim {
     pub(super) field: Option<(&'static str, f64)>,
 }
 
+/// How many hertz a unit of BIDS's `fieldmap` is; `None` where it is none.
+pub(in crate::stages) fn hertz_of_unit(unit: &str) -> Option<f64> {
+    FIELDS.into_iter().find(|(name, _)| *name == unit).map(|(_, hertz)| hertz)
+}
+
+/// Whether sidecars say that a phase is the difference of two echoes.
+pub(in crate::stages) fn is_difference(said: &Value) -> bool {
+    difference(said).is_some()
+}
+
 impl Claim {
     pub(super) fn from_sidecars(said: &[Value]) -> Self {
         let text = |key: &str| said.iter().find_map(|said| said[key].as_str());

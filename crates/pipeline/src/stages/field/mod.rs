@@ -2,7 +2,7 @@
 
 mod at_start;
 mod background;
-mod claim;
+pub(super) mod claim;
 mod errors;
 mod holes;
 mod maps;
@@ -14,36 +14,33 @@ pub(super) mod phase_files;
 mod radians;
 mod readouts;
 mod times;
+mod total;
 mod ways;
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Image, MapSpec, Mask};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::remove_background;
-use fimbria_qsm::phase::{
-    EchoPhase, HZ_PER_TESLA, combine_coils, combine_echoes, open_fringes, phase_quality, r2star,
-    unwrap_laplacian, unwrap_region,
-};
+use fimbria_qsm::phase::r2star;
 use serde_json::{Value, json};
 
-use self::at_start::report_phase_at_start;
 pub use self::background::{BackgroundMethod, references};
 pub use self::errors::PhaseFilesError;
 use self::holes::report_holes;
 use self::maps::{LOCAL, MASK, QUALITY, R2STAR, TOTAL, WEIGHTS, fields};
-use self::mask::{measured, reliable, without_tears};
 pub(in crate::stages) use self::method::{METHOD, local_field, scan_of};
 pub use self::options::{FieldParameters, StartPhase, Unwrapping};
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseImages};
+use self::total::Total;
+pub(in crate::stages) use self::total::total_hertz;
 use crate::options::Resolved;
 use crate::stages::magnitude::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
-    Carried, Choice as _, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Product,
-    Products, Stage, StageError, Taken, Written,
+    Carried, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Product, Products,
+    Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -246,56 +243,10 @@ impl Stage for MakeField {
             None => products.get::<Echoes>()?,
         };
         let workers = log.session().on.workers;
-        let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
-        let start = self.start_phase(times.len())?;
-        log.result("start_phase", start.name());
-        let offset = start == StartPhase::Fitted;
-        let mask = measured(mask, magnitudes, offset, log)?;
-        let phases = match start {
-            StartPhase::Smooth => {
-                let voxels = &mask.voxels;
-                Cow::Owned(combine_coils(grid, phases, magnitudes, times, voxels, workers)?.phases)
-            }
-            _ => Cow::Borrowed(phases),
-        };
-        let echo = |e: usize| EchoPhase {
-            phase: &phases[e],
-            magnitude: magnitudes.get(e).map(Vec::as_slice),
-            time: times[e],
-        };
-        let of_echoes: Vec<EchoPhase<'_>> = (0..phases.len()).map(echo).collect();
-        let quality = phase_quality(grid, &of_echoes, &mask.voxels);
-        let least = self.parameters.mask_quality.unwrap_or(0.0);
-        let mask = &reliable(mask, &quality, least, (magnitudes, offset), log)?;
-        let unwrapped = match self.parameters.unwrap.0 {
-            Unwrapping::Region => unwrap_region(grid, &of_echoes, &mask.voxels, offset),
-            Unwrapping::Laplacian => {
-                let unwrap = |phase: &Vec<f32>| -> Result<_, StageError> {
-                    log.check()?;
-                    Ok(unwrap_laplacian(grid, phase, &mask.voxels, workers)?)
-                };
-                phases.iter().map(unwrap).collect::<Result<_, _>>()?
-            }
-        };
-        // Unwrapping by the Laplacian has no turns to be wrong by.
-        let has_turns = self.parameters.unwrap.0 == Unwrapping::Region;
-        let torn = match has_turns {
-            true => open_fringes(grid, &unwrapped, times, &quality, &mask.voxels),
-            false => Vec::new(),
-        };
-        let mask = &without_tears(mask, &torn, least, log);
-        if !offset && times.len() > 1 && has_turns {
-            let smooth = start == StartPhase::Smooth;
-            report_phase_at_start(
-                grid, &unwrapped, magnitudes, times, mask, *b0_tesla, smooth, log,
-            );
-        }
-        log.check()?;
-        let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
-        // The field at which a second turns the phase by a radian a ppm: ppm are radians then.
-        let b0 = b0_tesla.unwrap_or(1e6 / (std::f64::consts::TAU * HZ_PER_TESLA));
-        let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, b0, offset);
-        let (total, sureness) = (combined.field_ppm, combined.sureness);
+        let Echoes { grid, geometry, magnitudes, times, b0_tesla, .. } = echoes;
+        let Total { ppm: total, sureness, quality, mask, has_offset: offset } =
+            self.total(echoes, log)?;
+        let mask = &mask;
         let background = self.parameters.removal();
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
         log.check()?;

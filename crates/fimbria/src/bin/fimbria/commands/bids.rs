@@ -76,7 +76,8 @@ pub(crate) struct Bids {
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
 
-    /// Series are as they left the scanner: correct motion, eddy currents and dropped slices first
+    /// Series are as they left the scanner: correct motion, eddy currents and dropped slices first, and distortion where
+    /// fmap/ has a map of their field
     #[arg(long)]
     raw: bool,
 

@@ -13,7 +13,7 @@ use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices
+/// Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices, distortion
 #[derive(Debug, Args)]
 #[command(add = Writes(CORRECT_WRITES), after_long_help = HELP)]
 pub(crate) struct CorrectCommand {
@@ -24,7 +24,7 @@ pub(crate) struct CorrectCommand {
     #[command(flatten)]
     table: TableArgs,
 
-    /// Brain in the first unweighted volume: a 3-D image on the grid of the series
+    /// Brain as the first unweighted volume shows it: a 3-D image on the grid of the series
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
     #[arg(usually = "one made of the series, as `fimbria mask` makes it")]
     #[arg(takes = Takes::MASK)]
@@ -51,7 +51,7 @@ Outputs:
 {outputs}
 
 Units:
-  Signals as they are, but for the Jacobian of the eddy currents' fields. mm and radians along and
+  Signals as they are, but for the Jacobian of the fields. mm and radians along and
   about scanner axes; x, then y, then z.
 
 Order and frame:
@@ -60,8 +60,13 @@ Order and frame:
 
 Each volume is predicted from all others over q-space, and all are laid on their predictions
 together, in eight rounds. What was found is judged before it is used: where volumes do not agree
-better by it than as they were measured, they stay, and a warning says so. Susceptibility is not
-corrected, and neither are noise, ringing and bias.";
+better by it than as they were measured, they stay, and a warning says so.
+
+--field or --warp undoes distortion by susceptibility in the same resampling. A field of f Hz
+shifts by f times the readout time voxels along the phase encoding: with j to higher indices of
+the second axis where f is positive, with j- to lower ones. It moves with the head. Of opposed
+encodings topup, DRBUDDI or unpile make a field or a warp. Noise, ringing and bias are not
+corrected.";
 
 impl CorrectCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {

@@ -36,7 +36,8 @@ pub(crate) struct Run {
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
 
-    /// The series is as it left the scanner: correct motion, eddy currents and dropped slices first
+    /// The series is as it left the scanner: correct motion, eddy currents and dropped slices first, and distortion where
+    /// fmap/ of BIDS has a map of its field
     #[arg(long)]
     raw: bool,
 
