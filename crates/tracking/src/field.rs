@@ -179,14 +179,15 @@ impl Lattice {
     /// grid is taken to the padding.
     #[inline(always)]
     pub(crate) fn place<R: Real>(&self, corner: [R; 3]) -> R::Word {
-        let [i, j, k] = [
-            clamped(corner[0], self.last[0]),
-            clamped(corner[1], self.last[1]),
-            clamped(corner[2], self.last[2]),
-        ];
-        let (j, _) = j.mul_wide(j.splat(self.row as u32));
-        let (k, _) = k.mul_wide(k.splat(self.slice as u32));
-        i.wrapping_add(j).wrapping_add(k)
+        let [x, y, z] = corner;
+        self.along(0, x).wrapping_add(self.along(1, y)).wrapping_add(self.along(2, z))
+    }
+
+    /// What a whole coordinate along an axis adds to the place of a corner.
+    #[inline(always)]
+    pub(crate) fn along<R: Real>(&self, axis: usize, x: R) -> R::Word {
+        let x = clamped(x, self.last[axis]);
+        x.mul_wide(x.splat([1, self.row as u32, self.slice as u32][axis])).0
     }
 }
 

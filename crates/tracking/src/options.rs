@@ -112,6 +112,10 @@ pub enum EndReason {
     Fluid = 14,
     /// It left all tissue.
     OutsideTissue = 15,
+    /// It has one half only, and this is the other.
+    Seed = 16,
+    /// It ended of itself in tissue that is not healthy, of which nothing is asked.
+    Lesion = 17,
 }
 
 impl EndReason {
@@ -122,7 +126,7 @@ impl EndReason {
     }
 
     /// Every reason with its name in records and files.
-    pub const ALL: [(Self, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str); 17] = [
         (Self::OutsideSamples, "outside samples"),
         (Self::Fraction, "small fraction"),
         (Self::Curvature, "sharp turn"),
@@ -138,5 +142,7 @@ impl EndReason {
         (Self::Deep, "subcortical grey matter"),
         (Self::Fluid, "fluid"),
         (Self::OutsideTissue, "left the brain"),
+        (Self::Seed, "seed"),
+        (Self::Lesion, "lesion"),
     ];
 }

@@ -154,7 +154,13 @@ impl Densities {
     /// The place of the form of a voxel with these whole coordinates.
     #[inline(always)]
     pub(super) fn form_at(&self, lattice: &Lattice, corner: [f32; 3]) -> usize {
-        self.slot_plus_1[lattice.place(corner) as usize] as usize * self.stride
+        self.form_of_place(lattice.place(corner))
+    }
+
+    /// The place of the form of the voxel at a place of the lattice.
+    #[inline(always)]
+    pub(super) fn form_of_place(&self, place: u32) -> usize {
+        self.slot_plus_1[place as usize] as usize * self.stride
     }
 
     /// The form at a place.

@@ -5,7 +5,7 @@ use fimbria_compute::philox::uniform;
 use fimbria_compute::{Lanes, Real as _};
 use pulp::Simd;
 
-use super::{Drawer, Key, LANES, MARGIN, MAX_TRIALS, trials, unit};
+use super::{Drawer, Key, LANES, MARGIN, MAX_TRIALS, trials_of, unit};
 use crate::EndReason;
 use crate::densities::field::MAX_TERMS;
 use crate::densities::form::{monomials, value};
@@ -31,7 +31,7 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
         let philox = self.philox.stream(FIRST_DIRECTION);
         let mut trial = 0;
         while largest >= self.cutoff && trial < MAX_TRIALS {
-            let trials = trials(key, trial);
+            let trials = trials_of(key, trial);
             let mut dirs = [[0.0; LANES]; 3];
             let (mut values, mut levels) = ([0.0; LANES], [0.0; LANES]);
             for at in (0..LANES).step_by(Lanes::<S>::LANES) {

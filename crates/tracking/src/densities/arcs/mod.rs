@@ -23,6 +23,7 @@ use fimbria_compute::{Lanes, Real, Word as _, Words};
 use pulp::Simd;
 
 pub(super) use self::geometry::{across, limited, reach, unit};
+pub(super) use self::sums::hat;
 use super::directions::{CAP, HALF_SPHERE, RINGS, cap, half_sphere, load3};
 use super::field::{Densities, MAX_TERMS};
 use super::form::{monomials, value};
@@ -55,7 +56,7 @@ pub(super) type Batch<T> = [T; LANES];
 pub(super) const TRIAL_BITS: u32 = 11;
 
 /// What random numbers depend on besides what they are for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) item: u64,
     pub(super) region: u32,
@@ -71,15 +72,17 @@ pub(super) struct Pose {
 /// Draws arcs and first directions.
 pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     pub(super) simd: S,
-    field: &'a Densities,
-    lattice: Lattice,
+    pub(super) field: &'a Densities,
+    pub(super) lattice: Lattice,
     pub(super) philox: Philox,
     pub(super) step_mm: f32,
     /// Length of the arcs that are looked at: a step, or a probe.
     pub(super) arc_mm: f32,
     pub(super) cutoff: f32,
-    /// How their ends are spread.
-    spread: Spread,
+    /// `1 - cos` of the largest angle of an arc: evenly by solid angle.
+    height: f32,
+    /// By which a probe turns at most.
+    pub(super) largest_angle: f32,
     /// The exponent of each density but the last, which has half of it; of a probe that of their mean.
     pub(super) exponent: f32,
     pub(super) places: usize,
@@ -93,24 +96,12 @@ pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     half_sphere: Box<[[f32; HALF_SPHERE]; 3]>,
 }
 
-/// How the directions in which arcs end are spread over the cap around the one they leave along.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Spread {
-    /// Evenly by solid angle; `1 - cos` of the largest angle.
-    SolidAngle(f32),
-    /// Their two curvatures evenly over a disk; the largest angle.
-    Curvature(f32),
-}
-
 /// Arcs as drawn: positions and directions at each place. Room for them is made once.
 pub(super) struct Arcs {
-    pub(super) pos: [[Batch<f32>; 3]; MAX_PLACES],
+    pos: [[Batch<f32>; 3]; MAX_PLACES],
     dir: [[Batch<f32>; 3]; MAX_PLACES],
-    /// The angle between the directions at their ends, and the direction across in which they bend.
-    pub(super) angle: Batch<f32>,
-    pub(super) bend: [Batch<f32>; 3],
     /// The logarithm of the number that decides.
-    pub(super) level: Batch<f32>,
+    level: Batch<f32>,
 }
 
 impl Default for Arcs {
@@ -118,8 +109,6 @@ impl Default for Arcs {
         Self {
             pos: [[[0.0; LANES]; 3]; MAX_PLACES],
             dir: [[[0.0; LANES]; 3]; MAX_PLACES],
-            angle: [0.0; LANES],
-            bend: [[0.0; LANES]; 3],
             level: [0.0; LANES],
         }
     }
@@ -137,17 +126,16 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     ) -> Self {
         let (step_mm, angle) = (options.step_mm, options.max_angle);
         let half = (0.5 * f64::from(angle)).sin();
-        let by_solid_angle = Spread::SolidAngle((2.0 * half * half) as f32);
-        let (exponent, places, arc_mm, angle, spread) = match options.rule {
+        let (exponent, places, arc_mm, largest_angle) = match options.rule {
             DensityRule::Arcs { power, places } => {
                 let places = limited(places);
-                (power / places as f32, places, step_mm, angle, by_solid_angle)
+                (power / places as f32, places, step_mm, angle)
             }
             DensityRule::Transport { power, places, probe_mm } => {
                 let turn = (options.max_curvature() * probe_mm).min(std::f32::consts::PI);
-                (power, limited(places), probe_mm, turn, Spread::Curvature(turn))
+                (power, limited(places), probe_mm, turn)
             }
-            DensityRule::Maximum => (1.0, 1, step_mm, angle, by_solid_angle),
+            DensityRule::Maximum => (1.0, 1, step_mm, angle),
         };
         Self {
             simd,
@@ -157,36 +145,23 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             step_mm,
             arc_mm,
             cutoff: options.cutoff.max(f32::MIN_POSITIVE),
-            spread,
+            height: (2.0 * half * half) as f32,
+            largest_angle,
             exponent,
             places,
             telling: (2 * places / 3).max(1) - 1,
             tissues,
-            cap: Box::new(cap(angle)),
+            cap: Box::new(cap(largest_angle)),
             half_sphere: Box::new(half_sphere()),
         }
     }
 
-    /// The next place, after a step drawn at random; `step` says which half it is of, and counts its steps.
+    /// The next place, after an arc drawn at random; `step` says which half it is of, and counts its steps.
     ///
     /// # Errors
     /// Why there is none.
     #[inline(always)]
-    pub(super) fn next(
-        &self,
-        from: Pose,
-        key: Key,
-        step: (u32, u32),
-        arcs: &mut Arcs,
-    ) -> Result<Pose, EndReason> {
-        match self.spread {
-            Spread::SolidAngle(_) => self.next_along_arc(from, key, step, arcs),
-            Spread::Curvature(_) => self.next_transported(from, key, step, arcs),
-        }
-    }
-
-    #[inline(always)]
-    fn next_along_arc(
+    pub(super) fn next_along_arc(
         &self,
         from: Pose,
         key: Key,
@@ -225,7 +200,9 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     /// the cut-off. Leaves the form at the middle of the step in `form`.
     #[inline(always)]
     fn bound(&self, from: Pose, [p, q]: [[f32; 3]; 2], form: &mut [f32; MAX_TERMS]) -> Option<f32> {
-        let rings = self.rings(from, [p, q], form);
+        self.form(self.moved(from.pos, from.dir, 0.5 * self.arc_mm), form);
+        let middle = form.first_chunk().unwrap_or(&[0.0; TERMS]);
+        let rings = self.rings(middle, [from.dir, p, q]);
         if rings[RINGS.len() - 1] * MARGIN < self.cutoff {
             return None;
         }
@@ -237,23 +214,20 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         Some(self.exponent * sum)
     }
 
-    /// The largest density of the cap up to each of its rings, at the middle of the arc that goes straight
-    /// on, whose form is left in `form`.
+    /// The largest value of a form up to each ring of the cap, given the direction in its middle and two
+    /// across that.
     #[inline(always)]
     pub(super) fn rings(
         &self,
-        from: Pose,
-        [p, q]: [[f32; 3]; 2],
-        form: &mut [f32; MAX_TERMS],
+        form: &[f32; TERMS],
+        [along, p, q]: [[f32; 3]; 3],
     ) -> [f32; RINGS.len()] {
-        self.form(self.moved(from.pos, from.dir, 0.5 * self.arc_mm), form);
-        let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
         let mut values = [0.0; CAP];
         for at in (0..CAP).step_by(Lanes::<S>::LANES) {
             let [t, u, v] = load3(self.simd, &self.cap, at);
             let mut dir = [t; 3];
             for a in 0..3 {
-                dir[a] = t * from.dir[a] + u * p[a] + v * q[a];
+                dir[a] = t * along[a] + u * p[a] + v * q[a];
             }
             let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
             value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
@@ -278,7 +252,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
 
     /// Sixteen arcs.
     #[inline(always)]
-    pub(super) fn draw(
+    fn draw(
         &self,
         from: Pose,
         [p, q]: [[f32; 3]; 2],
@@ -287,28 +261,21 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         trial: u32,
         arcs: &mut Arcs,
     ) {
-        let trials = trials(key, trial);
+        let trials = trials_of(key, trial);
         let m = self.field.vox_from_dir();
         for at in (0..LANES).step_by(Lanes::<S>::LANES) {
             let words = self.words(philox, key, &trials[at..]);
             let one = Lanes::new(self.simd, 1.0);
-            let angle = match self.spread {
-                // 1 - cos is spread evenly; the half angle keeps small angles exact.
-                Spread::SolidAngle(height) => {
-                    let sin_half = (uniform::<Lanes<S>>(words[0]) * (0.5 * height)).sqrt();
-                    let cos_half = sin_half.neg_mul_add(sin_half, one).max(one.splat(0.0)).sqrt();
-                    atan2(sin_half, cos_half) * 2.0
-                }
-                Spread::Curvature(largest) => uniform::<Lanes<S>>(words[0]).sqrt() * largest,
-            };
+            // 1 - cos is spread evenly; the half angle keeps small angles exact.
+            let sin_half = (uniform::<Lanes<S>>(words[0]) * (0.5 * self.height)).sqrt();
+            let cos_half = sin_half.neg_mul_add(sin_half, one).max(one.splat(0.0)).sqrt();
+            let angle = atan2(sin_half, cos_half) * 2.0;
             let (sin_turn, cos_turn) = sincos_turns(uniform::<Lanes<S>>(words[1]));
             ln(uniform::<Lanes<S>>(words[2])).store(&mut arcs.level[at..]);
             let mut bend = [one; 3];
             for a in 0..3 {
                 bend[a] = cos_turn * p[a] + sin_turn * q[a];
-                bend[a].store(&mut arcs.bend[a][at..]);
             }
-            angle.store(&mut arcs.angle[at..]);
             let (sin_part, cos_part) = sincos(angle / self.places as f32);
             let radius_mm = one.splat(self.arc_mm) / angle;
             let (mut sin, mut cos) = (sin_part, cos_part);
@@ -403,7 +370,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     }
 
     #[inline(always)]
-    fn words(&self, philox: Philox, key: Key, trials: &[u32]) -> [Words<S>; 4] {
+    pub(super) fn words(&self, philox: Philox, key: Key, trials: &[u32]) -> [Words<S>; 4] {
         let trials = Words::load(self.simd, trials);
         let low = trials.splat(key.item as u32);
         philox.lanes(low, low.splat((key.item >> 32) as u32), trials)
@@ -429,7 +396,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
 
 /// What sixteen trials' numbers depend on.
 #[inline(always)]
-fn trials(key: Key, first: u32) -> Batch<u32> {
+pub(super) fn trials_of(key: Key, first: u32) -> Batch<u32> {
     let mut trials = [0; LANES];
     for (lane, trial) in (0..).zip(&mut trials) {
         *trial = key.region << TRIAL_BITS | (first + lane);

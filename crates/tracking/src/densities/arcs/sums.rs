@@ -18,12 +18,7 @@ const HALF: usize = TOGETHER / 2;
 impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS> {
     /// The densities along some arcs that leave one point: all of the first place, then of the next.
     #[inline(always)]
-    pub(in crate::densities) fn along(
-        &self,
-        arcs: &Arcs,
-        some: &[usize],
-        start: [f32; 3],
-    ) -> Batch<f32> {
+    pub(super) fn along(&self, arcs: &Arcs, some: &[usize], start: [f32; 3]) -> Batch<f32> {
         let n = some.len();
         // Lanes without an arc are at the start.
         let mut pos = [[start[0]; LANES], [start[1]; LANES], [start[2]; LANES]];
@@ -150,6 +145,6 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
 
 /// Trilinear weights along one axis: zero from one voxel away on.
 #[inline(always)]
-fn hat<R: Real>(x: R, corner: f32) -> R {
+pub(in crate::densities) fn hat<R: Real>(x: R, corner: f32) -> R {
     (x.splat(1.0) - (x - corner).abs()).max(x.splat(0.0))
 }

@@ -12,6 +12,7 @@ use crate::densities::device::{Halves, Last};
 use crate::densities::maximum::SIDE_BY_SIDE;
 use crate::densities::ridges::{Ridges, Turn};
 use crate::densities::starts::DensityTracking;
+use crate::densities::transport::{Ahead, Curves};
 use crate::driver::Judging;
 use crate::sample::Take;
 
@@ -30,24 +31,79 @@ pub(super) struct Flight<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     pub(super) room: Vec<Vec<[f32; 3]>>,
 }
 
-impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS> {
+/// How steps are drawn.
+pub(super) trait Steps<S: Simd, const ORDER: usize, const TERMS: usize> {
+    /// What is known of the next steps of a particle.
+    type Ahead: Default;
+
+    /// Where the next step leads, or why nowhere.
+    fn next(
+        &mut self,
+        drawer: &Drawer<'_, S, ORDER, TERMS>,
+        particle: &Particle,
+        ahead: &mut Self::Ahead,
+    ) -> Result<Pose, EndReason>;
+
+    /// Calls what the step after that needs into the cache.
+    fn fetch(&self, drawer: &Drawer<'_, S, ORDER, TERMS>, place: Pose, ahead: &mut Self::Ahead);
+}
+
+impl<S: Simd, const ORDER: usize, const TERMS: usize> Steps<S, ORDER, TERMS> for Box<Arcs> {
+    type Ahead = ();
+
     #[inline(always)]
-    pub(super) fn drawn(&mut self) {
-        let mut particles: Vec<_> = (0..TURNS).filter_map(|_| self.started()).collect();
-        let mut arcs = Box::new(Arcs::default());
+    fn next(
+        &mut self,
+        drawer: &Drawer<'_, S, ORDER, TERMS>,
+        particle: &Particle,
+        (): &mut (),
+    ) -> Result<Pose, EndReason> {
+        drawer.next_along_arc(particle.at, particle.key, particle.step(), self)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, drawer: &Drawer<'_, S, ORDER, TERMS>, place: Pose, (): &mut ()) {
+        drawer.fetch(place);
+    }
+}
+
+impl<S: Simd, const ORDER: usize, const TERMS: usize> Steps<S, ORDER, TERMS> for Box<Curves> {
+    type Ahead = Box<Ahead>;
+
+    #[inline(always)]
+    fn next(
+        &mut self,
+        drawer: &Drawer<'_, S, ORDER, TERMS>,
+        particle: &Particle,
+        ahead: &mut Box<Ahead>,
+    ) -> Result<Pose, EndReason> {
+        drawer.next_transported(particle.at, particle.key, particle.step(), self, ahead)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, drawer: &Drawer<'_, S, ORDER, TERMS>, place: Pose, ahead: &mut Box<Ahead>) {
+        drawer.fetch_ahead(place, ahead);
+    }
+}
+
+impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS> {
+    /// Streamlines whose steps are drawn by `steps`.
+    #[inline(always)]
+    pub(super) fn drawn<T: Steps<S, ORDER, TERMS>>(&mut self, mut steps: T) {
+        let mut particles: Vec<_> =
+            (0..TURNS).filter_map(|_| Some((self.started()?, T::Ahead::default()))).collect();
         while !particles.is_empty() {
             let mut turn = 0;
             while turn < particles.len() {
-                let particle = &mut particles[turn];
-                let step = self.drawer.next(particle.at, particle.key, particle.step(), &mut arcs);
+                let (particle, ahead) = &mut particles[turn];
+                let step = steps.next(&self.drawer, particle, ahead);
                 let densities = self.tracking.densities;
                 let is_inside = step.is_ok_and(|place| densities.is_inside(place.pos));
-                let goes_on = self.took(particle, step, is_inside);
-                if goes_on {
-                    self.drawer.fetch(particles[turn].at);
+                if self.took(particle, step, is_inside) {
+                    steps.fetch(&self.drawer, particle.at, ahead);
                     turn += 1;
                 } else if let Some(next) = self.started() {
-                    particles[turn] = next;
+                    *particle = next;
                     turn += 1;
                 } else {
                     particles.swap_remove(turn);

@@ -14,10 +14,11 @@ use fimbria_compute::SimdLevel;
 use pulp::{Simd, WithSimd};
 
 use self::flight::Flight;
-use super::arcs::{Drawer, Key, Pose};
+use super::arcs::{Arcs, Drawer, Key, Pose};
 use super::device::{Halves, Start, has_kernel};
 use super::options::DensityRule;
 use super::starts::DensityTracking;
+use super::transport::Curves;
 use crate::EndReason;
 use crate::draws::item_key;
 use crate::driver::{Judging, Tracker};
@@ -167,7 +168,11 @@ impl<const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, ORDER, TERMS> 
         match (made, options.rule) {
             (Some((halves, before)), _) => flight.replayed(halves, before),
             (None, DensityRule::Maximum) => flight.maxima(),
-            (None, DensityRule::Arcs { .. } | DensityRule::Transport { .. }) => flight.drawn(),
+            (None, DensityRule::Arcs { .. }) => flight.drawn(Box::<Arcs>::default()),
+            (None, DensityRule::Transport { .. }) => {
+                let curves = Box::new(Curves::new(&flight.drawer));
+                flight.drawn(curves);
+            }
         }
     }
 }

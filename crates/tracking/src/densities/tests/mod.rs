@@ -1,6 +1,7 @@
 //! Against the oracle, closed forms and quadrature.
 
-use fimbria_compute::philox::{self, Philox};
+mod transport;
+
 use fimbria_compute::{SimdLevel, Workers};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 use pulp::{Simd, WithSimd};
@@ -8,8 +9,10 @@ use pulp::{Simd, WithSimd};
 use super::arcs::{Arcs, Drawer, Key, Pose};
 use super::form::{exponents, multiplicities};
 use super::maximum::{Ascents, SIDE_BY_SIDE};
-use super::oracle::{Arc, Frame, Probe, across, along_arc, density};
+use super::oracle::{Arc, across, along_arc, density};
+use super::transport::{Ahead, Curves};
 use super::{Densities, DensityPropagation, DensityRule};
+use crate::EndReason;
 
 /// A direction and a size.
 type Lobe = ([f64; 3], f64);
@@ -58,20 +61,6 @@ const OPTIONS: DensityPropagation = DensityPropagation {
     max_length_mm: 100.0,
 };
 
-/// Radius 1.5 mm and more, looked ahead by three steps.
-const TRANSPORT: DensityPropagation = DensityPropagation {
-    rule: DensityRule::Transport { power: 1.0, places: 3, probe_mm: 0.9 },
-    step_mm: 0.3,
-    max_angle: 0.2,
-    ..OPTIONS
-};
-
-fn probe() -> Probe {
-    let DensityRule::Transport { power, places, probe_mm } = TRANSPORT.rule else { unreachable!() };
-    let (length_mm, power) = (f64::from(probe_mm), f64::from(power));
-    Probe { length_mm, places, power, cutoff: f64::from(TRANSPORT.cutoff) }
-}
-
 fn fusing() -> Vec<SimdLevel> {
     SimdLevel::available().into_iter().filter(|level| level.fuses()).collect()
 }
@@ -97,6 +86,7 @@ trait Draw {
     fn draw<S: Simd, const O: usize, const T: usize>(
         self,
         drawer: &Drawer<'_, S, O, T>,
+        options: &DensityPropagation,
     ) -> Vec<[u32; 6]>;
 }
 
@@ -104,16 +94,13 @@ impl<F: Draw> WithSimd for With<'_, F> {
     type Output = Vec<[u32; 6]>;
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        match self.field.order() {
-            4 => self.draw.draw(&Drawer::<S, 4, 15>::new(simd, self.field, &self.options, None, 3)),
-            6 => self.draw.draw(&Drawer::<S, 6, 28>::new(simd, self.field, &self.options, None, 3)),
-            8 => self.draw.draw(&Drawer::<S, 8, 45>::new(simd, self.field, &self.options, None, 3)),
-            10 => {
-                self.draw.draw(&Drawer::<S, 10, 66>::new(simd, self.field, &self.options, None, 3))
-            }
-            _ => {
-                self.draw.draw(&Drawer::<S, 12, 91>::new(simd, self.field, &self.options, None, 3))
-            }
+        let Self { field, options, draw } = self;
+        match field.order() {
+            4 => draw.draw(&Drawer::<S, 4, 15>::new(simd, field, &options, None, 3), &options),
+            6 => draw.draw(&Drawer::<S, 6, 28>::new(simd, field, &options, None, 3), &options),
+            8 => draw.draw(&Drawer::<S, 8, 45>::new(simd, field, &options, None, 3), &options),
+            10 => draw.draw(&Drawer::<S, 10, 66>::new(simd, field, &options, None, 3), &options),
+            _ => draw.draw(&Drawer::<S, 12, 91>::new(simd, field, &options, None, 3), &options),
         }
     }
 }
@@ -136,14 +123,52 @@ struct Ends {
     n: u64,
 }
 
+/// What steps are drawn with, by the rule.
+enum Room {
+    Arcs(Box<Arcs>),
+    Curves(Box<Curves>, Box<Ahead>),
+}
+
+impl Room {
+    fn new<S: Simd, const O: usize, const T: usize>(
+        drawer: &Drawer<'_, S, O, T>,
+        options: &DensityPropagation,
+    ) -> Self {
+        match options.rule {
+            DensityRule::Transport { .. } => {
+                Self::Curves(Box::new(Curves::new(drawer)), Box::default())
+            }
+            _ => Self::Arcs(Box::default()),
+        }
+    }
+
+    #[inline(always)]
+    fn next<S: Simd, const O: usize, const T: usize>(
+        &mut self,
+        drawer: &Drawer<'_, S, O, T>,
+        from: Pose,
+        item: u64,
+        step: u32,
+    ) -> Result<Pose, EndReason> {
+        let key = Key { item, region: 0 };
+        match self {
+            Self::Arcs(arcs) => drawer.next_along_arc(from, key, (0, step), arcs),
+            Self::Curves(curves, ahead) => {
+                drawer.next_transported(from, key, (0, step), curves, ahead)
+            }
+        }
+    }
+}
+
 impl Draw for Ends {
     #[inline(always)]
     fn draw<S: Simd, const O: usize, const T: usize>(
         self,
         drawer: &Drawer<'_, S, O, T>,
+        options: &DensityPropagation,
     ) -> Vec<[u32; 6]> {
-        let mut arcs = Arcs::default();
-        let mut end = |item| drawer.next(self.from, Key { item, region: 0 }, (0, 1), &mut arcs);
+        let mut room = Room::new(drawer, options);
+        let mut end = |item| room.next(drawer, self.from, item, 1);
         (0..self.n).map(|item| end(item).map_or([0; 6], bits)).collect()
     }
 }
@@ -159,6 +184,7 @@ impl Draw for FirstDirections {
     fn draw<S: Simd, const O: usize, const T: usize>(
         self,
         drawer: &Drawer<'_, S, O, T>,
+        _options: &DensityPropagation,
     ) -> Vec<[u32; 6]> {
         let first = |item| drawer.first_direction(self.pos, Key { item, region: 0 });
         let of = |item| first(item).map_or([0; 6], |dir| bits(Pose { pos: self.pos, dir }));
@@ -300,7 +326,10 @@ fn what_is_drawn_has_the_same_bits_in_registers_of_any_width() {
         let field = bending(order);
         let arcs = |places| (DensityRule::Arcs { power: 0.75, places }, 1.7);
         let probes = |places| (DensityRule::Transport { power: 2.0, places, probe_mm: 1.7 }, 0.5);
-        for (rule, step_mm) in [1, 2, 3, 5].into_iter().flat_map(|n| [arcs(n), probes(n)]) {
+        // Of more voxels than are summed at a time.
+        let long = (DensityRule::Transport { power: 1.0, places: 3, probe_mm: 6.0 }, 0.5);
+        let rules = [1, 2, 3, 5].into_iter().flat_map(|n| [arcs(n), probes(n)]);
+        for (rule, step_mm) in rules.chain([long]) {
             let options = DensityPropagation { rule, step_mm, ..OPTIONS };
             let ends = Ends { from: Pose { pos: [5.49, 0.6, 7.9], dir }, n: 300 };
             let firsts = FirstDirections { pos: [5.3, 4.6, 3.9], n: 50 };
@@ -309,186 +338,6 @@ fn what_is_drawn_has_the_same_bits_in_registers_of_any_width() {
             };
             let all: Vec<_> = fusing().into_iter().map(at).collect();
             assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "order {order}, {rule:?}");
-        }
-    }
-}
-
-#[test]
-fn a_carried_frame_obeys_the_equations_of_parallel_transport_and_comes_back() {
-    let t = unit([0.3, -0.5, 0.8]);
-    let [u, v] = across(t);
-    let start = Frame([t, u, v]);
-    let k = [0.4, -0.7];
-    let (h, at) = (1e-5, 0.8);
-    let of = |mm| start.carried(k, mm);
-    let (_, Frame([t, u, v])) = of(at);
-    let slope = |axis: usize| -> [f64; 3] {
-        let (_, Frame(before)) = of(at - h);
-        let (_, Frame(after)) = of(at + h);
-        std::array::from_fn(|a| (after[axis][a] - before[axis][a]) / (2.0 * h))
-    };
-    for a in 0..3 {
-        // Differences over 2e-5 of numbers right to 1e-16.
-        let moved = (of(at + h).0[a] - of(at - h).0[a]) / (2.0 * h);
-        assert!((moved - t[a]).abs() < 1e-9);
-        assert!((slope(0)[a] - k[0] * u[a] - k[1] * v[a]).abs() < 1e-9);
-        assert!((slope(1)[a] + k[0] * t[a]).abs() < 1e-9);
-        assert!((slope(2)[a] + k[1] * t[a]).abs() < 1e-9);
-    }
-    // The same curve the other way has the same bend, so that it leads back.
-    let (there, end) = of(at);
-    let (back, Frame(home)) = end.reversed().carried([-k[0], k[1]], at);
-    let Frame(expected) = start.reversed();
-    for a in 0..3 {
-        assert!((there[a] + back[a]).abs() < 1e-12);
-        assert!((0..3).all(|axis| (home[axis][a] - expected[axis][a]).abs() < 1e-12));
-    }
-}
-
-#[test]
-fn curvatures_are_drawn_with_the_chances_of_the_oracle() {
-    let from = |dir: [f64; 3]| Pose { pos: [5.3, 4.6, 3.9], dir: unit(dir).map(|x| x as f32) };
-    let cases = [
-        // Along a lobe, between the two of a crossing, and off a single one.
-        (bending(8), from([0.75, 0.5, 0.4])),
-        (bending(8), from([0.2, 0.7, 0.5])),
-        (even(&[(unit([1.0, 0.5, 0.0]), 1.0)]), from([1.0, 0.0, 0.2])),
-        (bending(4), from([0.6, 0.4, 0.6])),
-        (bending(12), from([0.75, 0.5, 0.4])),
-    ];
-    let (rings, n, fine, around) = (5, 20_000, 16, 60);
-    let largest = f64::from(TRANSPORT.max_curvature());
-    let step = f64::from(TRANSPORT.step_mm);
-    for (case, (field, from)) in cases.iter().enumerate() {
-        let t = unit(from.dir.map(f64::from));
-        let [p, q] = across(t);
-        let mut expected = vec![0.0; 2 * rings];
-        for i in 0..rings * fine {
-            let k = largest * ((i as f64 + 0.5) / (rings * fine) as f64).sqrt();
-            for j in 0..around {
-                let turn = std::f64::consts::TAU * (f64::from(j) + 0.5) / f64::from(around);
-                let k = [k * turn.cos(), k * turn.sin()];
-                let chance = probe().chance(field, from.pos.map(f64::from), Frame([t, p, q]), k);
-                expected[usize::from(k[0] > 0.0) * rings + i / fine] += chance;
-            }
-        }
-        let total: f64 = expected.iter().sum();
-        let mut counts = vec![0.0; 2 * rings];
-        for end in drawn(field, TRANSPORT, SimdLevel::best(), Ends { from: *from, n }) {
-            let (_, dir) = numbers(end);
-            let k = dot(dir, t).min(1.0).acos() / step;
-            let ring = ((k / largest).powi(2) * rings as f64) as usize;
-            counts[usize::from(dot(dir, p) > 0.0) * rings + ring.min(rings - 1)] += 1.0;
-        }
-        for (bin, (count, part)) in counts.iter().zip(&expected).enumerate() {
-            let part = part / total;
-            let mean = part * n as f64;
-            // Five deviations of a binomial number, and one count.
-            let bound = 5.0 * (mean * (1.0 - part)).sqrt() + 1.0;
-            assert!((count - mean).abs() < bound, "case {case}, bin {bin}: {count}, not {mean}");
-        }
-    }
-}
-
-#[test]
-fn a_step_of_a_curve_lies_on_its_circle() {
-    let field = bending(8);
-    let from = Pose { pos: [5.3, 4.6, 3.9], dir: unit([0.75, 0.5, 0.4]).map(|x| x as f32) };
-    let t = unit(from.dir.map(f64::from));
-    let [p, q] = across(t);
-    let m = field.vox_from_dir().map(|row| row.map(f64::from));
-    let step = f64::from(TRANSPORT.step_mm);
-    for end in drawn(&field, TRANSPORT, SimdLevel::best(), Ends { from, n: 200 }) {
-        let (pos, dir) = numbers(end);
-        let (along_p, along_q) = (dot(dir, p), dot(dir, q));
-        // The sine of the turn is exact where its cosine is not.
-        let sin = along_p.hypot(along_q);
-        let k = sin.asin() / step;
-        let k = [k * along_p / sin, k * along_q / sin];
-        let (mm, _) = Frame([t, p, q]).carried(k, step);
-        for a in 0..3 {
-            let expected = f64::from(from.pos[a]) + dot(m[a], mm);
-            // Single precision of positions.
-            assert!((pos[a] - expected).abs() < 2e-6, "{pos:?} {expected}");
-        }
-    }
-}
-
-/// Where so many streamlines from a place are after some steps; zeros where one ended.
-#[derive(Clone, Copy)]
-struct Walks {
-    from: Pose,
-    steps: u32,
-    n: u64,
-}
-
-impl Draw for Walks {
-    #[inline(always)]
-    fn draw<S: Simd, const O: usize, const T: usize>(
-        self,
-        drawer: &Drawer<'_, S, O, T>,
-    ) -> Vec<[u32; 6]> {
-        let mut arcs = Arcs::default();
-        let mut walk = |item| {
-            let key = Key { item, region: 0 };
-            let mut place = self.from;
-            for step in 1..=self.steps {
-                place = drawer.next(place, key, (0, step), &mut arcs).ok()?;
-            }
-            Some(place)
-        };
-        (0..self.n).map(|item| walk(item).map_or([0; 6], bits)).collect()
-    }
-}
-
-#[test]
-fn curves_spread_as_those_whose_frame_is_carried_along() {
-    let field = bending(8);
-    let from = Pose { pos: [5.3, 4.6, 3.9], dir: unit([0.6, 0.6, 0.4]).map(|x| x as f32) };
-    let (steps, n) = (8, 1500);
-    let t = unit(from.dir.map(f64::from));
-    let [p, q] = across(t);
-    let m = field.vox_from_dir().map(|row| row.map(f64::from));
-    let largest = f64::from(TRANSPORT.max_curvature());
-    let mut at = 0;
-    let mut uniform = || {
-        at += 1;
-        f64::from(philox::uniform::<f32>(Philox::new(8).at(at, 0)[0]))
-    };
-    // No density is larger.
-    let bound = 1.6;
-    let mut carried = || {
-        let (mut pos, mut frame) = (from.pos.map(f64::from), Frame([t, p, q]));
-        for _ in 0..steps {
-            let k = loop {
-                let (k, turn) = (largest * uniform().sqrt(), std::f64::consts::TAU * uniform());
-                let k = [k * turn.cos(), k * turn.sin()];
-                let chance = probe().chance(&field, pos, frame, k);
-                assert!(chance < bound);
-                if uniform() * bound < chance {
-                    break k;
-                }
-            };
-            let (mm, next) = frame.carried(k, f64::from(TRANSPORT.step_mm));
-            frame = next;
-            pos = std::array::from_fn(|a| pos[a] + dot(m[a], mm));
-        }
-        frame.0[0]
-    };
-    let slowly: Vec<_> = (0..n).map(|_| carried()).collect();
-    let fast = drawn(&field, TRANSPORT, SimdLevel::best(), Walks { from, steps, n });
-    let fast: Vec<_> = fast.into_iter().map(|bits| numbers(bits).1).collect();
-    for axis in [p, q] {
-        for power in [1, 2] {
-            let of = |dirs: &[[f64; 3]]| {
-                let all: Vec<_> = dirs.iter().map(|dir| dot(*dir, axis).powi(power)).collect();
-                let mean = all.iter().sum::<f64>() / n as f64;
-                let square = all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
-                (mean, square / n as f64)
-            };
-            let ((a, of_a), (b, of_b)) = (of(&slowly), of(&fast));
-            // Five deviations of the difference of two means.
-            assert!((a - b).abs() < 5.0 * (of_a + of_b).sqrt(), "power {power}: {a}, {b}");
         }
     }
 }
