@@ -148,21 +148,28 @@ impl Constraints {
     /// [`doubt`](Self::doubt) gives.
     #[inline(always)]
     pub(super) fn screen(&self, block: usize, x: &[f32], doubt: f64) -> Screened {
-        let columns = &self.single_blocks[block * BLOCK * self.n_unknowns..];
-        let columns = &columns.as_chunks::<BLOCK>().0[..self.n_unknowns];
-        let mut sums = [0.0; BLOCK];
-        sums.copy_from_slice(&self.single_offsets[block * BLOCK..][..BLOCK]);
-        for (column, &x) in columns.iter().zip(x) {
-            for i in 0..BLOCK {
-                sums[i] = x.mul_add(column[i], sums[i]);
-            }
-        }
+        let mut sums = self.single_block(block, &self.single_offsets, x);
         let least = least_of(&sums);
         for sum in &mut sums {
             *sum = if *sum < f32::INFINITY { -sum.abs() } else { 0.0 };
         }
         let largest = -least_of(&sums);
         Screened { least: f64::from(least) - doubt, largest: f64::from(largest) }
+    }
+
+    /// Cx + offsets of one block in single precision; `x` may be longer than there are unknowns.
+    #[inline(always)]
+    pub(super) fn single_block(&self, block: usize, offsets: &[f32], x: &[f32]) -> [f32; BLOCK] {
+        let columns = &self.single_blocks[block * BLOCK * self.n_unknowns..];
+        let columns = &columns.as_chunks::<BLOCK>().0[..self.n_unknowns];
+        let mut sums = [0.0; BLOCK];
+        sums.copy_from_slice(&offsets[block * BLOCK..][..BLOCK]);
+        for (column, &x) in columns.iter().zip(x) {
+            for i in 0..BLOCK {
+                sums[i] = x.mul_add(column[i], sums[i]);
+            }
+        }
+        sums
     }
 
     /// Cx + offsets of one block; `x` may be longer than there are unknowns.

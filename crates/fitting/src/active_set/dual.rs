@@ -11,6 +11,11 @@ const MOST_ROUNDS: u32 = 5000;
 const MANY_ROUNDS: u32 = 250;
 /// Constraints taken in that leave no more rounding than the tolerance allows.
 const FEW_ROUNDS: u32 = 6;
+/// Square distance from the active constraints below which one follows from them and takes the place of one.
+pub(super) const DEPENDENT: f64 = 1e-9;
+/// Of active constraints slacks this often the tolerance show that rounding has spoilt the inverse, which is formed
+/// anew; what is less one correction makes nothing.
+pub(super) const ROUGH: f64 = 100.0;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
 const INFEASIBLE: f64 = 1e-6;
 
@@ -48,10 +53,10 @@ pub(super) struct Walk {
     /// The active constraints, and the multipliers of these scaled to length 1.
     pub(super) active: Vec<usize>,
     pub(super) lambda: Vec<f64>,
-    inverse: Inverse,
+    pub(super) inverse: Inverse,
     /// Entries of K of a constraint beside the active ones, and the inverse times them.
-    beside: Vec<f64>,
-    direction: Vec<f64>,
+    pub(super) beside: Vec<f64>,
+    pub(super) direction: Vec<f64>,
 }
 
 /// The constraints as H sees them, each by its number j.
@@ -66,21 +71,20 @@ pub(super) trait Scaled {
     fn gram(&self, i: usize, j: usize) -> f64;
 }
 
-/// From the unconstrained minimum `walk.x0` to the constrained one, `walk.x`; leaves `active` and
-/// `lambda`.
+/// From where `walk` stands, the minimum over its active constraints, to the minimum over all, `walk.x`; leaves
+/// `active` and `lambda`. `scale` is the size of slacks at the unconstrained minimum.
 #[inline(always)]
 pub(super) fn minimise<P: Pricing>(
     constraints: &Constraints,
     scaled: &mut impl Scaled,
     pricing: &mut P,
-    tolerance: f64,
+    (scale, tolerance): (f64, f64),
     walk: &mut Walk,
 ) -> Outcome {
-    let scale = walk.begin(pricing);
     let least = -tolerance * scale;
     let mut rounds = 0;
     // All slacks are those of x, and of multipliers without rounding.
-    let mut settled = true;
+    let mut settled = walk.active.is_empty();
     let walked_to_its_end = loop {
         match pricing.most_violated(&walk.x, least) {
             Some(violated) if rounds < MOST_ROUNDS => {
@@ -99,6 +103,9 @@ pub(super) fn minimise<P: Pricing>(
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
             // that has to go; and blocks not looked at may have become violated.
             None => {
+                if walk.off(constraints) > ROUGH * -least {
+                    walk.form_inverse(scaled);
+                }
                 walk.correct(constraints, scaled, pricing);
                 walk.move_to(scaled);
                 pricing.look_again(&walk.x);
@@ -124,7 +131,7 @@ pub(super) fn minimise<P: Pricing>(
 impl Walk {
     /// At the unconstrained minimum, with no constraint active; returns the size of slacks there.
     #[inline(always)]
-    fn begin(&mut self, pricing: &mut impl Pricing) -> f64 {
+    pub(super) fn begin(&mut self, pricing: &mut impl Pricing) -> f64 {
         self.active.clear();
         self.lambda.clear();
         self.inverse.clear();
@@ -153,12 +160,7 @@ impl Walk {
         let j = violated.constraint;
         scaled.admit(j);
         let mut slack = violated.slack * scaled.scale(j);
-        self.beside.clear();
-        for &i in &self.active {
-            self.beside.push(scaled.gram(j, i));
-        }
-        self.inverse.apply(&self.beside, &mut self.direction);
-        let mut pivot = Inverse::pivot(&self.beside, &self.direction);
+        let mut pivot = self.look_at(j, scaled);
         let mut own = 0.0;
         loop {
             let mut step = -slack / pivot;
@@ -167,6 +169,13 @@ impl Walk {
                 if *u > 0.0 && *l < step * u {
                     (step, blocking) = (l / u, Some(i));
                 }
+            }
+            // No step would make the slack of a constraint zero that follows from the active ones, and with
+            // all of them the inverse would be rounding alone. Where none yields there is no solution.
+            if pivot < DEPENDENT
+                && let Some((raised, i)) = self.first_to_yield()
+            {
+                (step, blocking) = (raised, Some(i));
             }
             for (l, u) in self.lambda.iter_mut().zip(&self.direction) {
                 *l -= step * u;
@@ -178,10 +187,41 @@ impl Walk {
             self.direction.swap_remove(gone);
             self.remove(pricing, gone);
         }
+        self.bind(j, own, pivot);
+        pricing.set_active(j, true);
+    }
+
+    /// The first active constraint whose multiplier comes to zero as that of the constraint last looked at
+    /// rises, and how far it has risen then.
+    #[inline(always)]
+    pub(super) fn first_to_yield(&self) -> Option<(f64, usize)> {
+        let mut first = None;
+        for (i, (l, u)) in self.lambda.iter().zip(&self.direction).enumerate() {
+            if *u > DEPENDENT.sqrt() && first.is_none_or(|(least, _)| l / u < least) {
+                first = Some((l / u, i));
+            }
+        }
+        first
+    }
+
+    /// Constraint `j` beside the active ones: `direction` is how their multipliers would follow its own. Returns
+    /// the square of its distance from them.
+    #[inline(always)]
+    pub(super) fn look_at(&mut self, j: usize, scaled: &impl Scaled) -> f64 {
+        self.beside.clear();
+        for &i in &self.active {
+            self.beside.push(scaled.gram(j, i));
+        }
+        self.inverse.apply(&self.beside, &mut self.direction);
+        Inverse::pivot(&self.beside, &self.direction)
+    }
+
+    /// Makes the constraint last looked at active.
+    #[inline(always)]
+    pub(super) fn bind(&mut self, j: usize, multiplier: f64, pivot: f64) {
         self.inverse.push(&self.direction, pivot);
         self.active.push(j);
-        self.lambda.push(own);
-        pricing.set_active(j, true);
+        self.lambda.push(multiplier);
     }
 
     #[inline(always)]
@@ -193,7 +233,8 @@ impl Walk {
     }
 
     /// The inverse from K itself, without what rounding has left in it.
-    fn form_inverse(&mut self, scaled: &impl Scaled) {
+    #[inline(always)]
+    pub(super) fn form_inverse(&mut self, scaled: &impl Scaled) {
         self.inverse.clear();
         for (n, &j) in self.active.iter().enumerate() {
             self.beside.clear();
@@ -205,10 +246,18 @@ impl Walk {
 
     /// x = x₀ + H⁻¹Ĉᵀλ.
     #[inline(always)]
-    fn move_to(&mut self, scaled: &impl Scaled) {
+    pub(super) fn move_to(&mut self, scaled: &impl Scaled) {
         let steps = self.active.iter().map(|&j| scaled.step(j));
         combine(steps.zip(&self.lambda), &mut self.x);
         self.x.iter_mut().zip(&self.x0).for_each(|(x, x0)| *x += x0);
+    }
+
+    /// The largest slack of an active constraint, of either sign.
+    #[inline(always)]
+    fn off(&self, constraints: &Constraints) -> f64 {
+        let x = &self.x[..constraints.n_unknowns()];
+        let slacks = self.active.iter().map(|&j| constraints.slack(j, x).abs());
+        slacks.fold(0.0, f64::max)
     }
 
     /// One step of iterative refinement: λ -= M (s + ρλ) with the slacks s of the active

@@ -3,6 +3,7 @@
 use pulp::{Scalar, Simd};
 
 use super::ActiveSetError;
+use super::sums::dot;
 
 /// A pivot below this fraction of its diagonal is rounding.
 const LEAST_PIVOT: f64 = 1e-14;
@@ -100,6 +101,11 @@ impl Metric {
         }
     }
 
+    /// The square root of the sum of all squares in H⁻¹.
+    pub(super) fn norm(&self) -> f64 {
+        dot(&self.rows, &self.rows).sqrt()
+    }
+
     /// H⁻¹f, padded with zeros.
     #[inline(always)]
     pub(super) fn minimum(&self, f: &[f64], x: &mut [f64]) {
@@ -113,15 +119,23 @@ pub(super) fn combine<'a>(
     terms: impl Iterator<Item = (&'a [f64], &'a f64)> + Clone,
     sum: &mut [f64],
 ) {
-    // Three vectors at a time, so that sums do not wait for one another.
-    const WIDE: usize = 3 * PADDING;
-    let (wide, narrow) = sum.as_chunks_mut::<WIDE>();
-    let first_narrow = wide.len() * WIDE;
-    for (block, sum) in wide.iter_mut().enumerate() {
-        *sum = combine_block(terms.clone(), block * WIDE);
+    // Several vectors at a time, so that sums do not wait for one another.
+    const WIDE: usize = 6 * PADDING;
+    const LESS: usize = 3 * PADDING;
+    let (wide, rest) = sum.as_chunks_mut::<WIDE>();
+    let mut at = 0;
+    for sum in wide {
+        *sum = combine_block(terms.clone(), at);
+        at += WIDE;
     }
-    for (block, sum) in narrow.as_chunks_mut::<PADDING>().0.iter_mut().enumerate() {
-        *sum = combine_block(terms.clone(), first_narrow + block * PADDING);
+    let (less, rest) = rest.as_chunks_mut::<LESS>();
+    for sum in less {
+        *sum = combine_block(terms.clone(), at);
+        at += LESS;
+    }
+    for sum in rest.as_chunks_mut::<PADDING>().0 {
+        *sum = combine_block(terms.clone(), at);
+        at += PADDING;
     }
 }
 

@@ -4,7 +4,9 @@ use pulp::Simd;
 
 use super::dual::{Scaled, Walk, minimise};
 use super::metric::Metric;
+use super::path::Path;
 use super::pricing::{BlockPrices, Blocks, Pricing};
+use super::splitting::Guess;
 use super::sums::dot;
 use super::{ActiveSetError, Constraints, Outcome};
 
@@ -55,6 +57,7 @@ impl Units {
 pub struct Work {
     walk: Walk,
     prices: BlockPrices,
+    path: Path,
 }
 
 impl Work {
@@ -152,20 +155,32 @@ impl SharedProgramme {
     /// Where `x` has another length than there are unknowns.
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
-        self.solve_within(self.tolerance, x, work)
+        let mut formed = Formed { units: &self.units, gram: &self.gram };
+        let Work { walk, prices, .. } = work;
+        walk.start_at_minimum(x, &self.metric);
+        let mut blocks = Blocks { constraints: &self.constraints, prices };
+        solve(&self.constraints, &mut formed, &mut blocks, self.tolerance, x, walk)
     }
 
-    /// The same with constraints violated by another fraction of that slack at most.
+    /// [`solve`](Self::solve) from a guess, which decides how long it takes and not what comes out.
     ///
     /// # Panics
     /// Where `x` has another length than there are unknowns.
     #[inline(always)]
-    pub fn solve_within(&self, tolerance: f64, x: &mut [f64], work: &mut Work) -> Outcome {
+    pub fn improve(&self, guess: &Guess, x: &mut [f64], work: &mut Work) -> Outcome {
         let mut formed = Formed { units: &self.units, gram: &self.gram };
-        let Work { walk, prices } = work;
+        let Work { walk, prices, path } = work;
         walk.start_at_minimum(x, &self.metric);
         let mut blocks = Blocks { constraints: &self.constraints, prices };
-        solve(&self.constraints, &mut formed, &mut blocks, tolerance, x, walk)
+        let scale = walk.begin(&mut blocks);
+        let least = -self.tolerance * scale;
+        if walk.follow(&self.constraints, &formed, guess, least, path) {
+            walk.active.iter().for_each(|&j| blocks.set_active(j, true));
+            blocks.look_again(&walk.x);
+        } else {
+            walk.begin(&mut blocks);
+        }
+        finish(&self.constraints, &mut formed, &mut blocks, (scale, self.tolerance), x, walk)
     }
 }
 
@@ -229,7 +244,7 @@ impl<'c> Programme<'c> {
         work: &mut Work,
     ) -> Result<Outcome, ActiveSetError> {
         self.metric.set(hessian)?;
-        let Work { walk, prices } = work;
+        let Work { walk, prices, .. } = work;
         walk.start_at_minimum(x, &self.metric);
         let mut blocks = Blocks { constraints: self.constraints, prices };
         Ok(self.solve_from_start(&mut blocks, x, walk))
@@ -294,8 +309,23 @@ fn solve(
     x: &mut [f64],
     walk: &mut Walk,
 ) -> Outcome {
+    let scale = walk.begin(pricing);
+    finish(constraints, scaled, pricing, (scale, tolerance), x, walk)
+}
+
+/// From where the walk stands to the constrained minimum, `x`; `sizes` are those of slacks at the
+/// unconstrained minimum, and what may be violated relative to that.
+#[inline(always)]
+fn finish(
+    constraints: &Constraints,
+    scaled: &mut impl Scaled,
+    pricing: &mut impl Pricing,
+    sizes: (f64, f64),
+    x: &mut [f64],
+    walk: &mut Walk,
+) -> Outcome {
     assert_eq!(x.len(), constraints.n_unknowns(), "one number for each unknown");
-    let outcome = minimise(constraints, scaled, pricing, tolerance, walk);
+    let outcome = minimise(constraints, scaled, pricing, sizes, walk);
     x.copy_from_slice(&walk.x[..x.len()]);
     for (&j, l) in walk.active.iter().zip(&mut walk.lambda) {
         *l *= scaled.scale(j);

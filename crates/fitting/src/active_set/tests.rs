@@ -245,3 +245,177 @@ fn every_simd_level_gives_the_same_bits() {
     let all: Vec<_> = levels.into_iter().map(|level| level.run(Solve(&shared, &f))).collect();
     assert!(all.iter().all(|bits| *bits == all[0]));
 }
+
+/// Guesses of the solutions of programmes with these f, those of one call side by side.
+struct Guessed<'a> {
+    splitting: &'a Splitting,
+    linear: &'a [Vec<f64>],
+    side_by_side: usize,
+}
+
+impl WithSimd for Guessed<'_> {
+    type Output = Vec<Guess>;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<Guess> {
+        let mut guesses = Guesses::default();
+        let mut all = Vec::new();
+        for linear in self.linear.chunks(self.side_by_side.min(Splitting::width::<S>())) {
+            self.splitting.approximate(simd, &linear.concat(), &mut guesses);
+            for programme in 0..linear.len() {
+                let mut guess = Guess::default();
+                self.splitting.take(&guesses, programme, &mut guess);
+                all.push(guess);
+            }
+        }
+        all
+    }
+}
+
+/// Twenty f beside the cone's.
+fn many_linear() -> Vec<Vec<f64>> {
+    (0..20).map(|seed| normal(100 + seed, 30)).collect()
+}
+
+#[test]
+fn a_guess_is_near_the_solution_and_does_not_depend_on_those_beside_it() {
+    let (h, _, constraints) = cone();
+    let splitting = Splitting::new(&h, &constraints).unwrap();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let linear = many_linear();
+    for level in fimbria_compute::SimdLevel::available() {
+        let guess = |side_by_side| {
+            level.run(Guessed { splitting: &splitting, linear: &linear, side_by_side })
+        };
+        let guesses = guess(20);
+        for (guess, other) in guesses.iter().zip(guess(1)) {
+            assert_eq!((&guess.x, &guess.multipliers), (&other.x, &other.multipliers), "{level:?}");
+        }
+        for (guess, f) in guesses.iter().zip(&linear) {
+            let mut x = f.clone();
+            shared.solve(&mut x, &mut Work::default());
+            let size = x.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+            let far = guess.x.iter().zip(&x).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            // What 120 rounds leave of a well-conditioned programme is less than single precision's.
+            assert!(far < 1e-3 * size, "{level:?}: {far} of {size}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_out_does_not_depend_on_the_guess() {
+    let (h, _, constraints) = cone();
+    let splitting = Splitting::new(&h, &constraints).unwrap();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let linear = many_linear();
+    let level = fimbria_compute::SimdLevel::best();
+    let good = level.run(Guessed { splitting: &splitting, linear: &linear, side_by_side: 20 });
+    for (seed, (f, good)) in linear.iter().zip(good).enumerate() {
+        let mut expected = f.clone();
+        let outcome = shared.solve(&mut expected, &mut Work::default());
+        let size = expected.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+        let noise = normal(seed as u64, 330);
+        let absurd = |share: f64| Guess {
+            x: noise[..30].to_vec(),
+            multipliers: noise[30..].iter().map(|l| (l - share).max(0.0)).collect(),
+        };
+        let nothing = Guess { x: vec![0.0; 30], multipliers: vec![0.0; 300] };
+        let no_number = Guess { x: vec![f64::NAN; 30], multipliers: good.multipliers.clone() };
+        // Of many multipliers above zero, of few, of none.
+        for guess in [good, absurd(-1.0), absurd(1.0), absurd(2.0), nothing, no_number] {
+            let (mut x, mut work) = (f.clone(), Work::default());
+            let improved = shared.improve(&guess, &mut x, &mut work);
+            assert_eq!(improved.verdict, outcome.verdict);
+            for (x, expected) in x.iter().zip(&expected) {
+                // As the walk's own tolerance of 1e-9 allows.
+                assert!((x - expected).abs() < 1e-7 * size, "{x} {expected}");
+            }
+            let kkt = kkt(&h, f, shared.constraints(), &x, work.active(), work.multipliers());
+            assert!(kkt.stationarity < 1e-10 && kkt.violation < 1e-7, "{kkt:?}");
+            assert_eq!(kkt.negativity, 0.0);
+        }
+    }
+}
+
+#[test]
+fn a_good_guess_leaves_nothing_to_walk() {
+    let (h, _, constraints) = cone();
+    let splitting = Splitting::new(&h, &constraints).unwrap();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let linear = many_linear();
+    let level = fimbria_compute::SimdLevel::best();
+    let good = level.run(Guessed { splitting: &splitting, linear: &linear, side_by_side: 20 });
+    for (f, guess) in linear.iter().zip(good) {
+        let outcome = shared.improve(&guess, &mut f.clone(), &mut Work::default());
+        assert_eq!(outcome.rounds, 0, "{outcome:?}");
+    }
+}
+
+#[test]
+fn improved_solutions_have_the_same_bits_at_every_level_that_fuses() {
+    struct Improve<'a>(&'a SharedProgramme, &'a Splitting, &'a [Vec<f64>]);
+    impl WithSimd for Improve<'_> {
+        type Output = Vec<u64>;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<u64> {
+            let Self(shared, splitting, linear) = self;
+            let guesses = Guessed { splitting, linear, side_by_side: 20 }.with_simd(simd);
+            let mut bits = Vec::new();
+            for (f, guess) in linear.iter().zip(guesses) {
+                let mut x = f.clone();
+                shared.improve(&guess, &mut x, &mut Work::default());
+                bits.extend(x.iter().map(|x| x.to_bits()));
+            }
+            bits
+        }
+    }
+    let (h, _, constraints) = cone();
+    let splitting = Splitting::new(&h, &constraints).unwrap();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let linear = many_linear();
+    let levels = fimbria_compute::SimdLevel::available().into_iter().filter(|level| level.fuses());
+    let all: Vec<_> =
+        levels.map(|level| level.run(Improve(&shared, &splitting, &linear))).collect();
+    assert!(all.iter().all(|bits| *bits == all[0]));
+}
+
+#[test]
+fn a_contradiction_is_reported_from_a_guess_too() {
+    let constraints = Constraints::new(1, &[1.0, -1.0], vec![1.0, 1.0]).unwrap();
+    let shared = SharedProgramme::new(&[1.0], constraints).unwrap();
+    for multipliers in [vec![0.0, 0.0], vec![1.0, 0.0], vec![1.0, 1.0]] {
+        let guess = Guess { x: vec![0.0], multipliers };
+        let outcome = shared.improve(&guess, &mut [0.3], &mut Work::default());
+        assert_eq!(outcome.verdict, Verdict::Infeasible, "{guess:?}");
+    }
+}
+
+/// Three hundred constraints through the origin of three unknowns, where all are met at once.
+#[test]
+fn a_corner_of_many_constraints_is_no_trouble() {
+    let n = 3;
+    let mut rows = normal(21, 300 * n);
+    rows.chunks_exact_mut(n).for_each(|row| row[0] = 1.0 + row[0].abs());
+    let constraints = Constraints::non_negative(n, &rows).unwrap();
+    let h = hessian(22, n);
+    let splitting = Splitting::new(&h, &constraints).unwrap();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let linear: Vec<Vec<f64>> = (0..50).map(|seed| normal(200 + seed, n)).collect();
+    let level = fimbria_compute::SimdLevel::best();
+    let guesses = level.run(Guessed { splitting: &splitting, linear: &linear, side_by_side: 1 });
+    let mut at_corner = 0;
+    for (f, guess) in linear.iter().zip(guesses) {
+        for guess in [None, Some(guess)] {
+            let (mut x, mut work) = (f.clone(), Work::default());
+            let outcome = match guess {
+                None => shared.solve(&mut x, &mut work),
+                Some(guess) => shared.improve(&guess, &mut x, &mut work),
+            };
+            assert!(matches!(outcome.verdict, Verdict::Free | Verdict::Bound), "{outcome:?}");
+            assert!(work.active().len() <= n, "no more than there are unknowns");
+            let kkt = kkt(&h, f, shared.constraints(), &x, work.active(), work.multipliers());
+            assert!(kkt.stationarity < 1e-10 && kkt.violation < 1e-8, "{kkt:?}");
+            at_corner += usize::from(x.iter().all(|x| x.abs() < 1e-8));
+        }
+    }
+    assert!(at_corner > 10, "{at_corner}");
+}

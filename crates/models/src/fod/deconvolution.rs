@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use fimbria_fitting::active_set::{Constraints, SharedProgramme, Verdict, Work};
+use fimbria_fitting::active_set::{Constraints, Guess, SharedProgramme, Splitting, Verdict, Work};
 use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
 
@@ -29,6 +29,7 @@ pub struct Deconvolution {
     pub(crate) price: f64,
     /// The programme with this H.
     pub(crate) programme: SharedProgramme,
+    pub(super) splitting: Splitting,
     no_fibres: NoFibres,
     /// Unique entries from coefficients, `[coefficient][entry]`.
     pub(crate) form_from_sh: Vec<f64>,
@@ -38,15 +39,10 @@ pub struct Deconvolution {
 /// where rounding ends the walk: a thousandth of what any peak threshold sees.
 const GOOD: f64 = 1e-6;
 
-/// What they may be negative by where a walk to the last digit failed: in fluid nearly all constraints hold
-/// with equality, and rounding tells the last ones neither apart nor to stay.
-const EARLIER: [f64; 2] = [0.1 * GOOD, GOOD];
-
 /// Working memory of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct VoxelWork {
-    samples: Vec<f64>,
-    right_hand_side: Vec<f64>,
+    linear: Vec<f64>,
     product: Vec<f64>,
     /// The solution: density, then tissue weights.
     pub(crate) x: Vec<f64>,
@@ -108,6 +104,7 @@ impl Deconvolution {
             rows.extend((0..n).map(|k| f64::from(u8::from(k == tissue))));
         }
         let constraints = Constraints::non_negative(n, &rows)?;
+        let splitting = Splitting::new(&hessian, &constraints)?;
         let programme = SharedProgramme::new(&hessian, constraints)?;
         let no_fibres = NoFibres::new(&sphere.harmonics, n_sh)?;
         Ok(Self {
@@ -118,6 +115,7 @@ impl Deconvolution {
             regularisation,
             price,
             programme,
+            splitting,
             no_fibres,
             form_from_sh: transposed_form(options.order)?,
         })
@@ -153,41 +151,57 @@ impl Deconvolution {
     /// in `work`, all zero where the status says that there is none.
     #[inline(always)]
     pub fn solve(&self, samples: &[f32], stride: usize, work: &mut VoxelWork) -> VoxelOutcome {
-        let n = self.n_unknowns();
-        let VoxelWork { samples: s, right_hand_side: f, product, x, work, .. } = work;
-        s.clear();
-        s.extend(self.convolution.volumes.iter().map(|&v| f64::from(samples[v * stride])));
+        let mut f = std::mem::take(&mut work.linear);
         f.clear();
-        f.resize(n, 0.0);
+        f.resize(self.n_unknowns(), 0.0);
+        let power = self.pose(samples, stride, &mut f);
+        let outcome = self.solve_posed(&f, power, None, work);
+        work.linear = f;
+        outcome
+    }
+
+    /// Makes `f`, which is zero, the linear part of the objective, and returns the sum of squares of the signal;
+    /// `None` where it is none.
+    #[inline(always)]
+    pub(super) fn pose(&self, samples: &[f32], stride: usize, f: &mut [f64]) -> Option<f64> {
         let mut power = 0.0;
         let mut largest = f64::NEG_INFINITY;
-        for (row, &s) in self.convolution.matrix.chunks_exact(n).zip(&*s) {
+        let rows = self.convolution.matrix.chunks_exact(f.len());
+        for (row, &volume) in rows.zip(&self.convolution.volumes) {
+            let s = f64::from(samples[volume * stride]);
             power += s * s;
             largest = largest.max(s);
             f.iter_mut().zip(row).for_each(|(f, a)| *f += s * a);
         }
-        x.clear();
-        if !(power.is_finite() && largest > 0.0) {
-            x.resize(n, 0.0);
-            return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
-        }
         f[0] -= self.price;
+        (power.is_finite() && largest > 0.0).then_some(power)
+    }
+
+    /// Solves the voxel that [`pose`](Self::pose) posed.
+    #[inline(always)]
+    pub(super) fn solve_posed(
+        &self,
+        f: &[f64],
+        power: Option<f64>,
+        guess: Option<&Guess>,
+        work: &mut VoxelWork,
+    ) -> VoxelOutcome {
+        let VoxelWork { product, x, work, .. } = work;
+        x.clear();
+        let Some(power) = power else {
+            x.resize(f.len(), 0.0);
+            return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
+        };
         x.extend_from_slice(f);
         let (verdict, violation) = if self.no_fibres.solve(&self.hessian, f, x) {
             (Verdict::Free, 0.0)
         } else {
-            let mut outcome = self.programme.solve(x, work);
-            for tolerance in EARLIER {
-                let has_ended = matches!(outcome.verdict, Verdict::Free | Verdict::Bound);
-                if has_ended && x.iter().all(|x| x.is_finite()) {
-                    break;
-                }
-                x.copy_from_slice(f);
-                outcome = self.programme.solve_within(tolerance, x, work);
-            }
+            let outcome = match guess {
+                Some(guess) => self.programme.improve(guess, x, work),
+                None => self.programme.solve(x, work),
+            };
             (outcome.verdict, outcome.violation)
         };
-        f[0] += self.price;
         if !x.iter().all(|x| x.is_finite()) {
             x.fill(0.0);
             return VoxelOutcome { status: Status::Singular, residual: 0.0 };
@@ -199,17 +213,6 @@ impl Deconvolution {
         if is_nothing {
             density.fill(0.0);
         }
-        // ‖s - Ax‖² = sᵀs - 2fᵀx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
-        product.clear();
-        product.resize(n, 0.0);
-        for (row, &x) in self.hessian.chunks_exact(n).zip(&*x) {
-            product.iter_mut().zip(row).for_each(|(p, g)| *p += x * g);
-        }
-        let rho = self.regularisation;
-        let terms = product.iter().zip(&*f).zip(&*x);
-        let terms = terms.map(|((p, f), x)| x * (p - rho * x - 2.0 * f));
-        let square = power + terms.sum::<f64>();
-        let residual = (square.max(0.0) / s.len() as f64).sqrt();
         let status = match verdict {
             _ if is_nothing => Status::Fitted,
             Verdict::Free => Status::Fitted,
@@ -219,7 +222,23 @@ impl Deconvolution {
             _ if violation <= GOOD => Status::Constrained,
             Verdict::Infeasible | Verdict::NotConverged => Status::NotConverged,
         };
-        VoxelOutcome { status, residual }
+        VoxelOutcome { status, residual: self.residual(f, power, x, product) }
+    }
+
+    /// Root mean square of s - Ax.
+    #[inline(always)]
+    fn residual(&self, f: &[f64], power: f64, x: &[f64], product: &mut Vec<f64>) -> f64 {
+        // ‖s - Ax‖² = sᵀs - 2sᵀAx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
+        product.clear();
+        product.resize(f.len(), 0.0);
+        for (row, &x) in self.hessian.chunks_exact(f.len()).zip(x) {
+            product.iter_mut().zip(row).for_each(|(p, g)| *p += x * g);
+        }
+        let rho = self.regularisation;
+        let terms = product.iter().zip(f).zip(x);
+        let terms = terms.map(|((p, f), x)| x * (p - rho * x - 2.0 * f));
+        let square = power + terms.sum::<f64>() - 2.0 * self.price * x[0];
+        (square.max(0.0) / self.convolution.volumes.len() as f64).sqrt()
     }
 
     /// Fills `work.form` from the density in `work.x`.

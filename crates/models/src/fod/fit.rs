@@ -7,13 +7,14 @@ use pulp::{Simd, WithSimd};
 
 use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::device::OnDevice;
+use super::group::Group;
 use super::shells::Shelled;
 use super::{Deconvolution, FodError, FodOptions, Responses, Tissues, estimate};
 use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
-/// Voxels of a tile: their samples stay in the second-level cache.
-const TILE: usize = 272;
+/// Voxels of a tile: their samples stay in the second-level cache, and groups of all widths fill it.
+const TILE: usize = 288;
 /// b of a single shell below which fibres that cross look much like grey matter, s/mm².
 const LOW_B: f64 = 1500.0;
 
@@ -157,17 +158,23 @@ struct SolveTile<'a, 't> {
 impl WithSimd for SolveTile<'_, '_> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { deconvolution, tile, progress } = self;
-        let mut work = VoxelWork::default();
-        for lane in 0..tile.voxels.len() {
-            // Thousands of rounds where hardly anything is preferred: who waits for the tile throws
-            // it away.
-            if progress.is_cancelled() {
-                return;
+        let (mut group, mut work) = (Group::default(), VoxelWork::default());
+        let (n, width) = (tile.voxels.len(), Group::width::<S>());
+        for first in (0..n).step_by(width) {
+            let (samples, count) = (&tile.inputs[first..], width.min(n - first));
+            deconvolution.pose_all(simd, samples, tile.stride, count, &mut group);
+            for voxel in 0..count {
+                // Thousands of rounds where hardly anything is preferred: who waits for the tile
+                // throws it away.
+                if progress.is_cancelled() {
+                    return;
+                }
+                let outcome = deconvolution.solve_one_of(&mut group, voxel, &mut work);
+                let lane = first + voxel;
+                write_voxel(deconvolution, outcome, &mut work, lane, tile.stride, tile.rows);
             }
-            let outcome = deconvolution.solve(&tile.inputs[lane..], tile.stride, &mut work);
-            write_voxel(deconvolution, outcome, &mut work, lane, tile.stride, tile.rows);
         }
     }
 }

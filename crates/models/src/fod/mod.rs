@@ -11,8 +11,9 @@
 //! * [`fit`]: from a series to maps;
 //! * [`Response`]: the signal of one tissue, read and written as MRtrix3's text;
 //! * [`estimate`]: responses from the data;
-//! * [`Deconvolution`]: the problem that all voxels share, and its fast solution; the plain one is
-//!   the oracle of the tests, `oracle`; [`device`] holds the kernel.
+//! * [`Deconvolution`]: the problem that all voxels share, and its fast solution, of one voxel or of
+//!   a [`Group`] side by side; the plain one is the oracle of the tests, `oracle`; [`device`] holds the
+//!   kernel.
 //!
 //! # Voxels without fibres
 //! Where the best density is zero it is exactly zero, and the status says fitted (1): that there are no
@@ -32,6 +33,7 @@ pub mod device;
 mod error;
 pub mod estimate;
 mod fit;
+mod group;
 mod mean_response;
 mod no_fibres;
 mod options;
@@ -46,6 +48,7 @@ mod tests;
 pub use deconvolution::Deconvolution;
 pub use error::FodError;
 pub use fit::{FodFit, check_directions, fit, maps};
+pub use group::Group;
 pub use options::{FodOptions, HIGHEST_ORDER, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

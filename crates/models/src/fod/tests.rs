@@ -527,6 +527,103 @@ fn work_within_a_block_stops_when_told_to() {
     assert_eq!(stops.0.load(Relaxed), 4);
 }
 
+/// Voxels side by side, so many at a time.
+struct SolveGroups<'a>(&'a Deconvolution, &'a [Vec<f32>], usize);
+
+impl WithSimd for SolveGroups<'_> {
+    type Output = Vec<(Vec<f64>, VoxelOutcome)>;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self(deconvolution, voxels, count) = self;
+        let (mut group, mut work) = (Group::default(), VoxelWork::default());
+        let mut solved = Vec::new();
+        for voxels in voxels.chunks(count.min(Group::width::<S>())) {
+            let samples: Vec<f32> = (0..deconvolution.n_volumes())
+                .flat_map(|volume| voxels.iter().map(move |voxel| voxel[volume]))
+                .collect();
+            let n = voxels.len();
+            deconvolution.pose_all(simd, &samples, n, n, &mut group);
+            for voxel in 0..n {
+                let outcome = deconvolution.solve_one_of(&mut group, voxel, &mut work);
+                solved.push((work.x.clone(), outcome));
+            }
+        }
+        solved
+    }
+}
+
+/// Fluid whose signal falls faster or slower than that of the response.
+fn fluids(table: &GradientTable, n: usize) -> Vec<Vec<f32>> {
+    let mut noise = Noise(3);
+    let mut voxel = |faster: f64| {
+        let signal = |b: f64| FLUID.0 * (-b * FLUID.1 * faster).exp();
+        let b = table.b_s_per_mm2.iter();
+        b.map(|&b| noise.rician(signal(b), 5.0) as f32).collect::<Vec<f32>>()
+    };
+    (0..n).map(|k| voxel(0.8 + 2.0 * k as f64 / n as f64)).collect()
+}
+
+#[test]
+fn voxels_side_by_side_have_the_solution_of_one_alone() {
+    for order in [8, 12] {
+        let table = multi_shell();
+        let deconvolution = problem(&table, order, true);
+        let mut voxels = noisy_voxels(&deconvolution, 12);
+        voxels.extend(fluids(&table, 12));
+        voxels.push(vec![0.0; deconvolution.n_volumes()]);
+        let together = SimdLevel::best().run(SolveGroups(&deconvolution, &voxels, voxels.len()));
+        for (samples, (x, outcome)) in voxels.iter().zip(together) {
+            let (alone, expected) = solve(&deconvolution, samples);
+            assert_eq!(outcome.status, expected.status);
+            let close =
+                (outcome.residual - expected.residual).abs() < 1e-6 * expected.residual.max(1.0);
+            assert!(close, "{outcome:?} {expected:?}");
+            for (x, alone) in x.iter().zip(&alone) {
+                // Both end where nothing is violated by 1e-9 of the unconstrained density, whose height
+                // is some 10: the least determined coefficients may differ by ten thousand times that.
+                assert!((x - alone).abs() < 1e-4, "order {order}: {x} {alone}");
+            }
+        }
+    }
+}
+
+#[test]
+fn voxels_side_by_side_do_not_depend_on_each_other() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    let voxels = noisy_voxels(&deconvolution, 20);
+    let bits = |level: SimdLevel, count| {
+        let solved = level.run(SolveGroups(&deconvolution, &voxels, count));
+        solved.iter().flat_map(|(x, _)| x.iter().map(|x| x.to_bits())).collect::<Vec<u64>>()
+    };
+    let best = bits(SimdLevel::best(), 20);
+    for level in SimdLevel::available() {
+        for count in [1, 7, 20] {
+            // Without fused products guesses are others.
+            let expected = if level.fuses() { best.clone() } else { bits(level, 20) };
+            assert!(bits(level, count) == expected, "{level:?} {count}");
+        }
+    }
+}
+
+/// Nearly all constraints hold with equality: rounding ended walks there, or led them to no number.
+#[test]
+fn fluid_has_a_solution_at_every_order() {
+    let table = multi_shell();
+    for order in [8, 10, 12] {
+        let deconvolution = problem(&table, order, true);
+        let voxels = fluids(&table, 60);
+        let together = SimdLevel::best().run(SolveGroups(&deconvolution, &voxels, 60));
+        let alone = voxels.iter().map(|samples| solve(&deconvolution, samples));
+        for (x, outcome) in together.into_iter().chain(alone) {
+            assert!(x.iter().all(|x| x.is_finite()));
+            let good = matches!(outcome.status, Status::Fitted | Status::Constrained);
+            assert!(good, "order {order}: {outcome:?}");
+            // What the noise of a signal that has decayed makes of fibres.
+            assert!(x[0] * (4.0 * PI).sqrt() < 0.1, "order {order}: {}", x[0]);
+        }
+    }
+}
+
 #[test]
 fn every_simd_level_gives_the_same_bits() {
     let deconvolution = problem(&multi_shell(), 8, true);
