@@ -8,7 +8,7 @@ use crate::util::Folder;
 
 /// The numbers of a column, a row for each volume.
 fn column(folder: &Folder, file: &str, name: &str) -> Vec<f64> {
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let text = fs::read_to_string(folder.join(file)).unwrap();
     let mut lines = text.lines();
     let at = lines.next().unwrap().split('\t').position(|head| head == name).unwrap();
     lines.map(|line| line.split('\t').nth(at).unwrap().parse().unwrap_or(f64::NAN)).collect()
@@ -85,12 +85,12 @@ fn a_raw_run_is_a_correction_and_a_run_of_what_it_wrote() {
 #[test]
 fn a_raw_run_is_resumed_from_the_corrected_series_and_its_page_drawn_again() {
     let folder = with_raw_run();
-    let corrected = std::fs::read(folder.join("out/correct/run.json")).unwrap();
+    let corrected = fs::read(folder.join("out/correct/run.json")).unwrap();
     folder.done(&format!("{RAW_RUN} --resume --set dti.maps=[\"FA\",\"MD\"]"));
-    assert_eq!(std::fs::read(folder.join("out/correct/run.json")).unwrap(), corrected);
+    assert_eq!(fs::read(folder.join("out/correct/run.json")).unwrap(), corrected);
     folder.done("report out -o page.html");
     for page in ["out/report/report.html", "page.html"] {
-        let page = std::fs::read_to_string(folder.join(page)).unwrap();
+        let page = fs::read_to_string(folder.join(page)).unwrap();
         assert!(page.contains("From the scanner") && page.contains("Susceptibility"));
         assert!(page.contains("piecewise smooth in time"), "methods");
     }

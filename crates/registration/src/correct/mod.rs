@@ -248,13 +248,7 @@ impl<'a> Rounds<'a> {
             };
             (0..dims[1] * dims[2]).flat_map(of).copied().collect::<Vec<f32>>()
         };
-        let inside = |&v: &u32| {
-            let [i, j, k] = grid.voxel(v as usize);
-            let at = [i - crop[0], j - crop[1], k - crop[2]];
-            (at[0] + dims[0] * (at[1] + dims[1] * at[2])) as u32
-        };
-        let local = Grid { dims, ras_from_vox: grid.ras_from_vox };
-        let mask = Mask { grid: local, voxels: mask.voxels.iter().map(inside).collect() };
+        let mask = within(mask, crop, dims);
         let vox = transposed(&grid.ras_from_vox.rotation());
         let gradient = |v: usize| {
             let length = (table.b_s_per_mm2[v] / 1000.0).sqrt();
@@ -290,6 +284,17 @@ impl<'a> Rounds<'a> {
             eddy_shift_mm: vec![0.0; n],
         }
     }
+}
+
+/// The voxels of a mask in what is kept.
+fn within(mask: &Mask, crop: [usize; 3], dims: [usize; 3]) -> Mask {
+    let inside = |&v: &u32| {
+        let [i, j, k] = mask.grid.voxel(v as usize);
+        let at = [i - crop[0], j - crop[1], k - crop[2]];
+        (at[0] + dims[0] * (at[1] + dims[1] * at[2])) as u32
+    };
+    let grid = Grid { dims, ras_from_vox: mask.grid.ras_from_vox };
+    Mask { grid, voxels: mask.voxels.iter().map(inside).collect() }
 }
 
 /// The first voxel and the size of what is kept of a volume: all slices, and in them a margin around the mask and where
