@@ -19,13 +19,15 @@ use crate::{MapFormat, Stage};
 const MADE: &[&str] = &["peaks", "sticks", "track", "life", "connectome", "field", "guide", "qsm"];
 
 /// Where it is not as usual. Half as many jumps as by default: the demo is to be short. LiFE has a fibre as
-/// white matter of the head has it where nothing crosses, and ends as near the optimum as pictures show.
+/// white matter of the head has it where nothing crosses, and ends as near the optimum as pictures show. As many
+/// streamlines as other programs are asked for beside it.
 const SETTINGS: &[&str] = &[
     "sticks.burn_in=500",
     "sticks.jumps=625",
     "life.axial=1.45e-3",
     "life.radial=0.45e-3",
     "life.tolerance=1e-2",
+    "track.select=20000",
 ];
 
 /// What streamlines and matrices are told of the head, by the files that it leaves.
