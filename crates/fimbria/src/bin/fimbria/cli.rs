@@ -59,8 +59,10 @@ impl Cli {
         if version::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
             command = command.version(version::VERSION.as_str());
         }
+        let asks_help = words.get(1).is_some_and(|word| word == "help");
         let matches = command.try_get_matches_from_mut(words);
-        let matches = matches.map_err(|error| Failure::Usage(foreign::answered(error)))?;
+        let answered = |error| Failure::Usage(foreign::answered(error, asks_help));
+        let matches = matches.map_err(answered)?;
         let cli = Self::from_arg_matches(&matches);
         Ok((cli.map_err(|error| Failure::Usage(error.format(&mut command)))?, piped))
     }

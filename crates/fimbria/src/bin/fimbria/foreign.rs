@@ -66,10 +66,10 @@ fn page(word: &str) -> Option<Page> {
     Page::ALL.into_iter().find(|page| page.name() == word)
 }
 
-/// What is said of an unknown word in place of the error of clap: of a page of the manual, as in `fimbria help PAGE`,
+/// What is said of an unknown word in place of the error of clap: where help is asked for on a page of the manual,
 /// where it is.
-pub(crate) fn answered(error: Error) -> Error {
-    let page = unknown(&error).and_then(|word| page(&word));
+pub(crate) fn answered(error: Error, asks_help: bool) -> Error {
+    let page = unknown(&error).filter(|_| asks_help).and_then(|word| page(&word));
     let help = |page: Page| {
         Error::raw(ErrorKind::DisplayHelp, format!("{}: {}\n", page.name(), page.link()))
     };
@@ -130,7 +130,9 @@ mod tests {
     #[test]
     fn pages_of_the_manual_are_found() {
         let error = Cli::try_parse_from(["fimbria", "help", "troubleshooting"]).unwrap_err();
-        let link = answered(error).to_string();
+        let link = answered(error, true).to_string();
         assert!(link.ends_with("/docs/troubleshooting.md\n"), "{link}");
+        let error = Cli::try_parse_from(["fimbria", "troubleshooting"]).unwrap_err();
+        assert_eq!(answered(error, false).kind(), ErrorKind::InvalidSubcommand);
     }
 }
