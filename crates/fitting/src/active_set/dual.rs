@@ -13,9 +13,6 @@ const MANY_ROUNDS: u32 = 250;
 const FEW_ROUNDS: u32 = 6;
 /// Square distance from the active constraints below which one follows from them and takes the place of one.
 pub(super) const DEPENDENT: f64 = 1e-9;
-/// Of active constraints slacks this often the tolerance show that rounding has spoilt the inverse, which is formed
-/// anew; what is less one correction makes nothing.
-pub(super) const ROUGH: f64 = 100.0;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
 const INFEASIBLE: f64 = 1e-6;
 
@@ -103,9 +100,6 @@ pub(super) fn minimise<P: Pricing>(
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
             // that has to go; and blocks not looked at may have become violated.
             None => {
-                if walk.off(constraints) > ROUGH * -least {
-                    walk.form_inverse(scaled);
-                }
                 walk.correct(constraints, scaled, pricing);
                 walk.move_to(scaled);
                 pricing.look_again(&walk.x);
@@ -250,14 +244,6 @@ impl Walk {
         let steps = self.active.iter().map(|&j| scaled.step(j));
         combine(steps.zip(&self.lambda), &mut self.x);
         self.x.iter_mut().zip(&self.x0).for_each(|(x, x0)| *x += x0);
-    }
-
-    /// The largest slack of an active constraint, of either sign.
-    #[inline(always)]
-    fn off(&self, constraints: &Constraints) -> f64 {
-        let x = &self.x[..constraints.n_unknowns()];
-        let slacks = self.active.iter().map(|&j| constraints.slack(j, x).abs());
-        slacks.fold(0.0, f64::max)
     }
 
     /// One step of iterative refinement: λ -= M (s + ρλ) with the slacks s of the active

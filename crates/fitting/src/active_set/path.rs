@@ -13,7 +13,7 @@
 
 use super::Constraints;
 use super::constraints::BLOCK;
-use super::dual::{DEPENDENT, ROUGH, Scaled, Walk};
+use super::dual::{DEPENDENT, Scaled, Walk};
 use super::metric::combine;
 use super::splitting::Guess;
 use super::sums::{dot, least_of};
@@ -33,6 +33,10 @@ const MOST_CHANGES: usize = 3;
 const MOST_MULTIPLIERS: usize = 2;
 /// Paths after which the walk goes on.
 const MOST_PATHS: usize = 4;
+
+/// Of active constraints slacks this often what may be violated show that rounding has spoilt the inverse, which is
+/// formed anew; what is less one correction makes nothing.
+const ROUGH: f64 = 100.0;
 
 /// Working memory of a path, which takes a time of 1.
 #[derive(Clone, Debug, Default)]

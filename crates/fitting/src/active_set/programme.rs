@@ -155,11 +155,20 @@ impl SharedProgramme {
     /// Where `x` has another length than there are unknowns.
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
+        self.solve_within(self.tolerance, x, work)
+    }
+
+    /// The same with constraints violated by another fraction of that slack at most.
+    ///
+    /// # Panics
+    /// Where `x` has another length than there are unknowns.
+    #[inline(always)]
+    pub fn solve_within(&self, tolerance: f64, x: &mut [f64], work: &mut Work) -> Outcome {
         let mut formed = Formed { units: &self.units, gram: &self.gram };
         let Work { walk, prices, .. } = work;
         walk.start_at_minimum(x, &self.metric);
         let mut blocks = Blocks { constraints: &self.constraints, prices };
-        solve(&self.constraints, &mut formed, &mut blocks, self.tolerance, x, walk)
+        solve(&self.constraints, &mut formed, &mut blocks, tolerance, x, walk)
     }
 
     /// [`solve`](Self::solve) from a guess, which decides how long it takes and not what comes out.
