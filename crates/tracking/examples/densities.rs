@@ -90,6 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         chances: None,
         attempts: Attempts::UntilKept { select, at_most: 1000 * select },
         jitter_mm: None,
+        one_way: false,
         rng_seed: number("seed", 1.0)? as u64,
     };
     let mut header = Header::on(grid);

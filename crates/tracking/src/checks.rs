@@ -317,6 +317,7 @@ fn compare_densities(
         chances: None,
         attempts: Attempts::PerSeed(2),
         jitter_mm: None,
+        one_way: false,
         rng_seed: 11,
     };
     // The device itself must do it: an error there is not for the threads to mend.

@@ -112,6 +112,8 @@ pub enum EndReason {
     Fluid = 14,
     /// It left all tissue.
     OutsideTissue = 15,
+    /// It has one half only, and this is the other.
+    Seed = 16,
 }
 
 impl EndReason {
@@ -122,7 +124,7 @@ impl EndReason {
     }
 
     /// Every reason with its name in records and files.
-    pub const ALL: [(Self, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str); 16] = [
         (Self::OutsideSamples, "outside samples"),
         (Self::Fraction, "small fraction"),
         (Self::Curvature, "sharp turn"),
@@ -138,5 +140,6 @@ impl EndReason {
         (Self::Deep, "subcortical grey matter"),
         (Self::Fluid, "fluid"),
         (Self::OutsideTissue, "left the brain"),
+        (Self::Seed, "seed"),
     ];
 }

@@ -17,6 +17,8 @@ pub enum Reshape {
     StepMm(f64),
     /// As few of those there are as keep the streamline within so many mm: [`compressed`].
     ToleranceMm(f64),
+    /// Each Nth of those there are, from the first on, and the last.
+    Every(usize),
 }
 
 /// A streamline that cannot be divided so.
@@ -50,6 +52,11 @@ impl Reshape {
                 evenly(points, if length_mm == 0.0 { 1 } else { pieces as usize + 1 })
             }
             Self::ToleranceMm(tolerance_mm) => return Ok(compressed(points, tolerance_mm)),
+            Self::Every(n) => {
+                let last = points.len().saturating_sub(1);
+                let before = (0..last).step_by(n.max(1));
+                return Ok(before.chain(last..points.len()).map(|point| (point, 0.0)).collect());
+            }
         };
         // What has no length that could be divided stays as it is.
         Ok(match places.is_empty() {
@@ -64,6 +71,7 @@ impl Reshape {
             Self::Points(n) => n as f64,
             Self::StepMm(step_mm) => arc_length_mm(points) / step_mm + 1.0,
             Self::ToleranceMm(_) => points.len() as f64,
+            Self::Every(n) => points.len().div_ceil(n.max(1)) as f64 + 1.0,
         }
     }
 
@@ -131,6 +139,25 @@ fn add_row(column: &Column, at: usize, part: f64, bytes: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_nth_point_is_kept_and_both_ends() {
+        let workers = Workers::new(1).unwrap();
+        let lengths = [0, 1, 2, 3, 7, 8];
+        let mut lines = Streamlines::default();
+        let line = |n: usize| (0..n).map(|i| [i as f32, n as f32, 0.0]).collect::<Vec<_>>();
+        lengths.iter().for_each(|n| lines.push(&line(*n)));
+        lines.add_per_streamline(Column::from_u8("n", &lengths.map(|n| n as u8)));
+        let made = Reshape::Every(3).apply(&lines, 0, &workers).unwrap();
+        let kept = |index: usize| made.points(index).iter().map(|p| p[0]).collect::<Vec<_>>();
+        let expected: [&[f32]; 6] =
+            [&[], &[0.0], &[0.0, 1.0], &[0.0, 2.0], &[0.0, 3.0, 6.0], &[0.0, 3.0, 6.0, 7.0]];
+        for (index, expected) in expected.iter().enumerate() {
+            assert_eq!(kept(index), *expected, "{} points", lengths[index]);
+        }
+        assert_eq!(made.per_streamline(), lines.per_streamline());
+        assert_eq!(Reshape::Every(1).apply(&lines, 0, &workers).unwrap(), lines);
+    }
 
     #[test]
     fn data_per_point_are_interpolated_and_whole_numbers_are_the_nearest() {

@@ -97,9 +97,9 @@ impl Anatomy<'_> {
     }
 }
 
-/// True for ends that tissues allow.
+/// True for ends that tissues allow, and for a seed, of which they say nothing.
 pub(super) fn is_right(end: EndReason) -> bool {
-    matches!(end, EndReason::Cortex | EndReason::Deep | EndReason::OutsideTissue)
+    matches!(end, EndReason::Cortex | EndReason::Deep | EndReason::OutsideTissue | EndReason::Seed)
 }
 
 /// A half on its way through tissues.

@@ -29,6 +29,8 @@ pub struct DensityTracking<'a> {
     pub attempts: Attempts,
     /// Radius of the sphere around each seed to start in, mm; `None` for anywhere in its voxel.
     pub jitter_mm: Option<f32>,
+    /// Go one way only, that of the first direction: streamlines begin at their seeds.
+    pub one_way: bool,
     /// Seed of the random numbers.
     pub rng_seed: u64,
 }

@@ -165,6 +165,7 @@ fn shared_on(
         chances: None,
         attempts,
         jitter_mm: Some(0.0),
+        one_way: false,
         rng_seed: 5,
     };
     let mut all = Vec::new();
@@ -376,6 +377,7 @@ fn seeds_are_drawn_in_proportion_to_the_integrals_of_their_densities() {
         chances: chances.as_ref(),
         attempts: Attempts::UntilKept { select: 1, at_most: n },
         jitter_mm: Some(0.0),
+        one_way: false,
         rng_seed: 5,
     };
     let mut counts = [0.0; 5];
@@ -390,6 +392,71 @@ fn seeds_are_drawn_in_proportion_to_the_integrals_of_their_densities() {
         assert!((count - n as f64 * part).abs() <= bound, "{counts:?}");
     }
     assert!(SeedChances::new([0.0, 0.0]).is_none());
+}
+
+#[test]
+fn one_way_is_the_first_half_of_both() {
+    let field = densities(|[i, j, _]| vec![([1.0, 0.05 * i, 0.03 * j], 1.0)]);
+    let (space, seeds) = (Space::same(grid()), [seed([15.0, 15.0, 7.0])]);
+    let rules = Rules { least_length_mm: 3.0, ..Rules::default() };
+    for propagation in [&CURVES, &ARCS, &MAXIMA] {
+        let made = |one_way| {
+            let tracking = DensityTracking {
+                densities: &field,
+                space: &space,
+                propagation,
+                rules: &rules,
+                anatomy: None,
+                seeds: &seeds,
+                chances: None,
+                attempts: Attempts::PerSeed(40),
+                jitter_mm: Some(1.0),
+                one_way,
+                rng_seed: 5,
+            };
+            let mut all = Vec::new();
+            let each = |block: Vec<Line>| {
+                all.extend(block);
+                Ok::<(), Interrupted>(())
+            };
+            track_densities(&tracking, Backend::cpu(&best()), &Silent, All::default, each).unwrap();
+            all
+        };
+        let (both, first) = (made(false), made(true));
+        assert_eq!(both.len(), first.len());
+        for (both, first) in both.iter().zip(&first) {
+            assert_eq!(first.points, both.points[..both.n_first]);
+            assert_eq!(first.ends, [both.ends[0], EndReason::Seed]);
+            // Steps are as long as the rule says, and one fewer than points.
+            let mm = (first.points.len() - 1) as f32 * propagation.step_mm;
+            assert_eq!(first.kept, mm >= 3.0, "{mm}");
+        }
+        assert!(both.iter().any(|line| line.n_first < line.points.len() - 1));
+        assert!(first.iter().any(|line| line.kept));
+    }
+}
+
+#[test]
+fn no_more_streamlines_are_started_than_may_be() {
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    let started = |select, at_most| {
+        let workers = best();
+        let on = Backend::cpu(&workers);
+        let attempts = Attempts::UntilKept { select, at_most };
+        let (lines, started, _) = shared_on(on, &Silent, None, &field, &CURVES, &seeds, attempts);
+        (lines, started)
+    };
+    let (few, n) = started(1000, 37);
+    assert_eq!((few.len(), n), (37, 37));
+    assert!(few.iter().any(|line| line.kept));
+    // A larger limit changes nothing of those, and one that is not met nothing at all.
+    let (more, n) = started(1000, 300);
+    assert_eq!((more.len(), n), (300, 300));
+    assert_eq!(few, more[..37]);
+    let [(some, n), (same, n_of_same)] = [started(10, 300), started(10, 5000)];
+    assert_eq!((&some, n), (&same, n_of_same));
+    assert!(n < 300 && some.iter().filter(|line| line.kept).count() == 10);
 }
 
 #[test]
@@ -465,6 +532,7 @@ fn processes_keep_the_same(propagation: &DensityPropagation) {
             chances: None,
             attempts: Attempts::UntilKept { select: 1500, at_most: 1_000_000 },
             jitter_mm: None,
+            one_way: false,
             rng_seed: 5,
         };
         let on = Backend { comm, ..Backend::cpu(&workers) };

@@ -66,17 +66,15 @@ impl Parcel for Counted<'_> {
     }
 }
 
-/// Hands streamlines on with as few of their points as keep all of them so near, where that is asked for.
-pub(super) fn compressing<'a>(
-    tolerance_mm: Option<f64>,
+/// Hands streamlines on with some of their points, where that is asked for.
+pub(super) fn reshaping<'a>(
+    reshape: Option<Reshape>,
     log: &'a Logbook<'_>,
     mut each: impl FnMut(Streamlines) -> Result<(), TrackError> + 'a,
 ) -> impl FnMut(Streamlines) -> Result<(), TrackError> + 'a {
     move |lines| {
-        let few = tolerance_mm.map(|mm| {
-            // Only steps may be too small for a streamline.
-            Reshape::ToleranceMm(mm).apply(&lines, 0, log.session().on.workers).ok()
-        });
+        // Only steps may be too small for a streamline.
+        let few = reshape.map(|reshape| reshape.apply(&lines, 0, log.session().on.workers).ok());
         each(few.flatten().unwrap_or(lines))
     }
 }
@@ -155,5 +153,47 @@ pub(crate) fn count(tally: &Tally<'_>, log: &Logbook<'_>) {
         if *reason < EndReason::Cutoff || count > 0 {
             log.count(&format!("ends: {name}"), count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_compute::{Backend, Silent, Workers};
+
+    use super::*;
+    use crate::options::usual;
+    use crate::stages::track::TrackParameters;
+    use crate::{Session, Unfinished};
+
+    /// A right angle in steps of a millimetre, as these options hand it on.
+    fn handed_on(compress: Option<f64>, downsample: Option<u32>) -> Vec<[f32; 3]> {
+        let workers = Workers::new(1).unwrap();
+        let session = Session {
+            on: Backend::cpu(&workers),
+            progress: &Silent,
+            unfinished: &Unfinished::new(),
+            command_line: &[],
+        };
+        let log = Logbook::new(session);
+        let corner = |i: u8| [f32::from(i.min(6)), f32::from(i.saturating_sub(6)), 0.0];
+        let mut lines = Streamlines::default();
+        lines.push(&(0..12).map(corner).collect::<Vec<_>>());
+        let options = TrackParameters { compress, downsample, ..usual() };
+        let mut points = Vec::new();
+        let each = |lines: Streamlines| {
+            points.extend_from_slice(lines.points(0));
+            Ok(())
+        };
+        reshaping(options.reshape(), &log, each)(lines).unwrap();
+        points
+    }
+
+    #[test]
+    fn streamlines_are_handed_on_with_the_points_that_are_asked_for() {
+        assert_eq!(handed_on(None, None).len(), 12);
+        let ends_and_corner = vec![[0.0; 3], [6.0, 0.0, 0.0], [6.0, 5.0, 0.0]];
+        assert_eq!(handed_on(Some(0.1), None), ends_and_corner);
+        let fifth = vec![[0.0; 3], [5.0, 0.0, 0.0], [6.0, 4.0, 0.0], [6.0, 5.0, 0.0]];
+        assert_eq!(handed_on(None, Some(5)), fifth);
     }
 }

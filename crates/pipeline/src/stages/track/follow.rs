@@ -5,7 +5,7 @@ use fimbria_tracking::{
     Anatomy, Densities, DensityTracking, Propagation, Seed, SeedChances, Space, Tally, Tracking,
 };
 
-use super::counted::{compressing, counted, counted_through_densities};
+use super::counted::{counted, counted_through_densities, reshaping};
 use super::directions::{Directions, Medium};
 use super::edges::Edges;
 use super::regions::TrackedRegions;
@@ -23,7 +23,7 @@ pub(super) fn follow<'p>(
     each: impl FnMut(Streamlines) -> Result<(), TrackError>,
 ) -> Result<Tally<'p>, TrackError> {
     places.tell_empty(log);
-    let each = compressing(options.compress, log, each);
+    let each = reshaping(options.reshape(), log, each);
     let TrackedRegions { seed_set, rules, .. } = places;
     let space = &seed_set.space;
     let new = || places.counts(makes_lines);
@@ -59,6 +59,7 @@ pub(super) fn follow<'p>(
                 chances: chances.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter.or(seed_set.are_points().then_some(0.0)),
+                one_way: options.one_direction,
                 rng_seed,
             };
             tell_outside(space, seeds, |pos| densities.is_inside(pos), log);

@@ -116,6 +116,7 @@ fn text(track: &WholeBrain) -> Methods {
         (None, Some(1) | None) => "a point in every voxel".to_owned(),
         (None, Some(n)) => format!("{n} points in every voxel"),
     };
+    let ways = if parameters.one_direction { "one way" } else { "both ways" };
     let kept = match select {
         Some(n) => format!("were kept, until there were {n}"),
         None => "were kept".to_owned(),
@@ -123,7 +124,7 @@ fn text(track: &WholeBrain) -> Methods {
     let [angle, least, most] = [angle, min_length, max_length].map(|x| x.unwrap_or_default());
     Methods {
         text: format!(
-            "From {starts} {within}, streamlines followed {followed} both ways in \
+            "From {starts} {within}, streamlines followed {followed} {ways} in \
              steps of {step}, turning by at most {angle:.0}° a step; those of {least} to {most} mm \
              {kept}.{}",
             if is_constrained { constraint(anatomy) } else { String::new() }

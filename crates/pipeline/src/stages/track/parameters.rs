@@ -2,6 +2,7 @@
 
 use clap::Args;
 use fimbria_streamlines::Format;
+use fimbria_streamlines::edit::Reshape;
 use fimbria_tracking::FirstFibre;
 use serde::Serialize;
 
@@ -137,6 +138,10 @@ pub struct TrackParameters {
     #[arg(usually = "equal")]
     pub seeds_by: Option<Named<SeedsBy>>,
 
+    /// Through densities: go one way only, so that streamlines begin at their seeds
+    #[arg(long)]
+    pub one_direction: bool,
+
     /// Through densities: which way to go on
     #[arg(long, value_name = "ALGORITHM", value_parser = choice::<Algorithm>())]
     #[arg(usually = "transport")]
@@ -223,6 +228,11 @@ pub struct TrackParameters {
     #[arg(long, value_name = "MM", number = above(0.0, "mm"), help_heading = "Output")]
     pub compress: Option<f64>,
 
+    /// Leave out points of streamlines but each Nth and the last
+    #[arg(long, value_name = "N", number = at_least(2_u32, ""), conflicts_with = "compress")]
+    #[arg(help_heading = "Output")]
+    pub downsample: Option<u32>,
+
     /// Format of the streamlines; none writes only maps and matrices
     #[arg(long, value_name = "FORMAT", value_parser = choice::<Tracks>(), help_heading = "Output")]
     #[arg(default_value = Format::DEFAULT.extension())]
@@ -251,6 +261,12 @@ impl TrackParameters {
         }
     }
 
+    /// Which points of streamlines are handed on; `None` for all.
+    pub(super) fn reshape(&self) -> Option<Reshape> {
+        let each_nth = self.downsample.map(|n| Reshape::Every(n as usize));
+        each_nth.or(self.compress.map(Reshape::ToleranceMm))
+    }
+
     /// An option that is given and has no use through these directions.
     pub fn unused(&self, through: Through) -> Option<&'static str> {
         let named: &[(&str, bool)] = match through {
@@ -265,6 +281,7 @@ impl TrackParameters {
                 ("select", self.select.is_some()),
                 ("most-starts", self.most_starts.is_some()),
                 ("seeds-by", self.seeds_by.is_some()),
+                ("one-direction", self.one_direction),
                 ("algorithm", self.algorithm.is_some()),
                 ("cutoff", self.cutoff.is_some()),
                 ("power", self.power.is_some()),

@@ -216,6 +216,23 @@ mod tests {
     }
 
     #[test]
+    fn so_many_start_at_most_as_are_asked_for_or_a_thousand_for_each_to_keep() {
+        let usual: TrackParameters = usual();
+        let attempts = |select, most_starts| {
+            let options = TrackParameters { select, most_starts, ..usual.clone() };
+            options.resolve(&setting(Through::Densities, Place::Command)).attempts()
+        };
+        let until = |select, at_most| Attempts::UntilKept { select, at_most };
+        assert_eq!(attempts(None, None), until(10_000, 10_000_000));
+        assert_eq!(attempts(Some(7), None), until(7, 7000));
+        assert_eq!(attempts(Some(7), Some(5)), until(7, 5));
+        assert_eq!(attempts(None, Some(20_000)), until(10_000, 20_000));
+        let from_each = TrackParameters { samples: Some(3), ..usual.clone() };
+        let from_each = from_each.resolve(&setting(Through::Densities, Place::Command));
+        assert_eq!(from_each.attempts(), Attempts::PerSeed(3));
+    }
+
+    #[test]
     fn ways_that_are_drawn_end_at_a_higher_density_where_no_tissues_end_them() {
         let usual: TrackParameters = usual();
         let cutoff = |algorithm, ended_by| {

@@ -11,7 +11,7 @@ use fimbria_tracking::{
 };
 use serde_json::{Value, json};
 
-use super::counted::{Counted, compressing, counted, counted_through_densities};
+use super::counted::{Counted, counted, counted_through_densities, reshaping};
 use super::edges::Edges;
 use super::follow::{chances, tell_misplaced};
 use super::resolved::Setting;
@@ -133,6 +133,7 @@ impl WholeBrain {
                 chances: chances.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter,
+                one_way: options.one_direction,
                 rng_seed: options.rng_seed,
             };
             if let Some(anatomy) = &tracking.anatomy {
@@ -175,7 +176,7 @@ impl WholeBrain {
         let mut header = Header::on(grid);
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);
-        let mut each = compressing(self.options.parameters.compress, log, |block| {
+        let mut each = reshaping(self.options.parameters.reshape(), log, |block| {
             lines.append(&block);
             Ok(())
         });

@@ -74,14 +74,20 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
         particle.ends[particle.half as usize] = end;
         // It is as long as it may be, or will be rejected.
         let is_over = end == EndReason::Length || (is_wrong && !self.judging.may_stop());
-        if particle.half == 1 {
+        let from_boundary = self.tracking.anatomy.filter(|anatomy| anatomy.from_boundary);
+        // On the boundary they begin anyway, and what lies beyond it is their other end.
+        let is_one_way = self.tracking.one_way && from_boundary.is_none();
+        if is_one_way {
+            particle.n_first = particle.points.len();
+            particle.ends[1] = EndReason::Seed;
+        }
+        if particle.half == 1 || is_one_way {
             self.hand_in(particle);
             return false;
         }
         particle.half = 1;
         particle.at = Pose { dir: particle.start.dir.map(|x| -x), ..particle.start };
         self.begin_half(particle);
-        let from_boundary = self.tracking.anatomy.filter(|anatomy| anatomy.from_boundary);
         // Each half has the seed point.
         let steps = particle.points.len() as u32 - 2;
         if is_over {
