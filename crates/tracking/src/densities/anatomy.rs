@@ -3,8 +3,7 @@
 //! A half that enters the cortex, or leaves the brain, ends there and is right: its last point is where the
 //! cortex begins. One that enters fluid, or ends of itself in white matter, is not, and its streamline is
 //! rejected. Subcortical grey matter is passed through until the half leaves it or ends in it: it then ends
-//! there, where that tissue's share is largest, and is right. So is one that ends of itself where tissue is not
-//! healthy: of that nothing is known, and nothing asked.
+//! there, where that tissue's share is largest, and is right.
 
 use super::arcs::Pose;
 use crate::EndReason;
@@ -77,9 +76,6 @@ impl Anatomy<'_> {
         }
         if way.in_first {
             return EndReason::Deep;
-        }
-        if points.last().is_some_and(|last| self.tissues.at(*last).other >= MET) {
-            return EndReason::Lesion;
         }
         match next.map(|pos| self.tissues.at(pos)) {
             Some(there) if there.sum() < MET => EndReason::OutsideTissue,

@@ -19,7 +19,6 @@ enum Tissue {
     Deep,
     White,
     Fluid,
-    Lesion,
 }
 
 fn tissues(of: impl Fn([f32; 3]) -> Tissue) -> Tissues {
@@ -323,26 +322,6 @@ fn a_lesion_is_no_boundary_of_white_matter() {
     let tissues = Tissues::new(&image, &grid()).unwrap();
     let all: Vec<_> = (0..31).map(|x| seed([x as f32, 15.0, 7.0])).collect();
     assert!(tissues.boundary_seeds(&all, &Space::same(grid())).is_empty());
-}
-
-#[test]
-fn a_lesion_is_passed_and_may_be_ended_in() {
-    let with_lesion = |at: [f32; 3]| {
-        if (17.5..21.5).contains(&at[0]) { Tissue::Lesion } else { between_cortices(at) }
-    };
-    let passed = along_x(PLAIN(&tissues(with_lesion)), &straight());
-    let without = along_x(PLAIN(&tissues(between_cortices)), &straight());
-    assert_eq!(passed, without);
-    // Nothing to follow from the middle of it on.
-    let field = densities(|at| if at[0] > 19.0 { Vec::new() } else { vec![ALONG_X] });
-    for line in along_x(PLAIN(&tissues(with_lesion)), &field) {
-        assert!(line.kept, "{:?}", line.ends);
-        assert!(line.ends.contains(&EndReason::Lesion), "{:?}", line.ends);
-        assert!(line.ends.contains(&EndReason::Cortex), "{:?}", line.ends);
-    }
-    // Of white matter the same is wrong.
-    let lines = along_x(PLAIN(&tissues(between_cortices)), &field);
-    assert!(lines.iter().all(|line| !line.kept));
 }
 
 #[test]
