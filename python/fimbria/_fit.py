@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         bmax: float
 
     class FibreOrientationOptions(TypedDict, total=False):
-        order: Literal["auto", "4", "6", "8", "10", "12", 4, 6, 8, 10, 12]
+        order: Literal["4", "6", "8", "10", "12", 4, 6, 8, 10, 12]
         tissues: Literal["auto", "white", "three"]
         response: str | PathLike[str]
         response_gm: str | PathLike[str]

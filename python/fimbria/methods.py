@@ -262,6 +262,7 @@ def track(
     select: int | None = None,
     most_starts: int | None = None,
     seeds_by: Literal["equal", "density"] | None = None,
+    one_direction: bool | None = None,
     algorithm: Literal["transport", "probabilistic", "deterministic"] | None = None,
     step: float | None = None,
     max_length: float | None = None,
@@ -278,6 +279,7 @@ def track(
     jitter: float | None = None,
     rng_seed: int | None = None,
     compress: float | None = None,
+    downsample: int | None = None,
     threads: int = 0,
     device: str | None = None,
     progress: Progress = None,
@@ -347,6 +349,8 @@ def track(
         1 on] [default: 1000 times select]
     seeds_by : {equal, density}
         Through densities: how the seeds to start at are drawn [default: equal]
+    one_direction : flag
+        Through densities: go one way only, so that streamlines begin at their seeds
     algorithm : {transport, probabilistic, deterministic}
         Through densities: which way to go on [default: transport]
     step : number
@@ -388,6 +392,8 @@ def track(
     compress : number
         Leave out points of streamlines as long as none is farther than this from what is left
         (pieces of 10 mm at most) [above 0, mm]
+    downsample : integer
+        Leave out points of streamlines but each Nth and the last [from 2 on]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -438,7 +444,7 @@ def track(
         target=target,
         network=network,
         act=act,
-        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "most_starts": most_starts, "seeds_by": seeds_by, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "probe": probe, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed, "compress": compress},
+        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "most_starts": most_starts, "seeds_by": seeds_by, "one_direction": one_direction, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "probe": probe, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed, "compress": compress, "downsample": downsample},
         threads=threads,
         device=device,
         progress=progress,
@@ -1018,6 +1024,7 @@ def connectome(
     forward_search: float | None = None,
     all_voxels: bool | None = None,
     of_edge: Literal["mean", "sum", "min", "max"] | None = None,
+    all_labels: bool | None = None,
     per_length: bool | None = None,
     per_volume: bool | None = None,
     hollow: bool | None = None,
@@ -1056,6 +1063,8 @@ def connectome(
     of_edge : {mean, sum, min, max}
         What edges have of the lengths of their streamlines, and of the means of maps along them
         [default: mean]
+    all_labels : flag
+        Count between labels that are white matter, fluid or skull by their names too
     per_length : flag
         Divide what each streamline counts by its length, mm
     per_volume : flag
@@ -1091,7 +1100,7 @@ def connectome(
         weights=weights,
         map=map,
         affine=affine,
-        options={"radius": radius, "exact_label": exact_label, "reverse_search": reverse_search, "forward_search": forward_search, "all_voxels": all_voxels, "of_edge": of_edge, "per_length": per_length, "per_volume": per_volume, "hollow": hollow, "upper": upper},
+        options={"radius": radius, "exact_label": exact_label, "reverse_search": reverse_search, "forward_search": forward_search, "all_voxels": all_voxels, "of_edge": of_edge, "all_labels": all_labels, "per_length": per_length, "per_volume": per_volume, "hollow": hollow, "upper": upper},
         threads=threads,
         progress=progress,
     )

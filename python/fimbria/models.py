@@ -263,8 +263,8 @@ class FibreOrientationModel(Model[FibreOrientationFit]):
     ----------
     gtab : gradient table
         Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
-    order : {auto, 4, 6, 8, 10, 12}
-        Degree of the density [default: auto]
+    order : {4, 6, 8, 10, 12}
+        Degree of the density [default: 8]
     tissues : {auto, white, three}
         Compartments of the signal [default: auto]
     response : path
@@ -336,7 +336,7 @@ class FibreOrientationModel(Model[FibreOrientationFit]):
         self,
         gtab: GradientTable,
         *,
-        order: Literal["auto", "4", "6", "8", "10", "12", 4, 6, 8, 10, 12] | None = None,
+        order: Literal["4", "6", "8", "10", "12", 4, 6, 8, 10, 12] | None = None,
         tissues: Literal["auto", "white", "three"] | None = None,
         response: str | PathLike[str] | None = None,
         response_gm: str | PathLike[str] | None = None,

@@ -82,7 +82,7 @@ def run(
         Set one parameter of a stage, such as dti.method=nlls; may be repeated
     raw : flag
         The series is as it left the scanner: correct motion, eddy currents and dropped slices
-        first
+        first, and distortion where fmap/ of BIDS has a map of its field
     fix_gradients : flag
         Mend the gradient table as its check says, before anything is fitted; refused where the
         data do not tell
@@ -707,7 +707,9 @@ def bids(
     report_output_level: Literal["root", "subject", "session"] | None = None,
     digest: bool | None = None,
     work_dir: str | PathLike[str] | None = None,
+    dry_run: bool | None = None,
     threads: int | None = None,
+    omp_nthreads: int | None = None,
     device: str | float | None = None,
     device_memory: float | None = None,
     memory: str | float | None = None,
@@ -746,7 +748,7 @@ def bids(
         Set one parameter of a stage, such as dti.method=nlls; may be repeated
     raw : flag
         Series are as they left the scanner: correct motion, eddy currents and dropped slices
-        first
+        first, and distortion where fmap/ has a map of their field
     fix_gradients : flag
         Mend the gradient table of each series as its check says, before anything is fitted; a
         series whose data do not tell fails
@@ -761,9 +763,15 @@ def bids(
         Folder where sessions are worked on, each in one of its name that is made there; what an
         interruption leaves in it is gone on from. It neither is, holds nor lies in IN, OUT or
         another data set [default: OUT/.fimbria/work]
+    dry_run : flag
+        Print what would be done with each session, with the time, memory and disk that it is
+        expected to take, and do nothing
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
         [default: 0]
+    omp_nthreads : integer
+        Threads that one session has at most, of several beside each other [from 1 on] [default:
+        all]
     device : text
         Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
         gpu, gpu:0,1 or opencl:0 [default: auto]
@@ -811,7 +819,9 @@ def bids(
         Said("--report-output-level", report_output_level),
         Said("--digest", digest),
         Said("--work-dir", work_dir),
+        Said("--dry-run", dry_run),
         Said("--threads", threads),
+        Said("--omp-nthreads", omp_nthreads),
         Said("--device", device),
         Said("--device-memory", device_memory),
         Said("--memory", memory),
@@ -1174,6 +1184,14 @@ def correct(
     bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
     mask: str | PathLike[str] | None = None,
     phase_encoding: Literal["i", "i-", "j", "j-", "k", "k-"] | None = None,
+    field: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    field_magnitude: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    field_unit: Literal["hz", "rad/s", "tesla", "ppm"] | None = None,
+    field_transform: str | float | Sequence[str | float] | None = None,
+    field_fwhm: float | None = None,
+    readout_time: float | None = None,
+    warp: str | float | Sequence[str | float] | None = None,
+    keep_distortion: bool | None = None,
     eddy: Literal["none", "linear", "quadratic", "cubic"] | None = None,
     keep_dropped: bool | None = None,
     force: bool | None = None,
@@ -1183,7 +1201,7 @@ def correct(
     memory: str | float | None = None,
     progress: Progress = None,
 ) -> Made:
-    """Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices.
+    """Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices, distortion.
 
     Parameters
     ----------
@@ -1208,11 +1226,35 @@ def correct(
     bvalue_scaling : {auto, yes, no}
         What directions that are not of unit length mean [default: auto]
     mask : path
-        Brain in the first unweighted volume: a 3-D image on the grid of the series [default:
-        one made of the series, as `fimbria mask` makes it]
+        Brain as the first unweighted volume shows it: a 3-D image on the grid of the series
+        [default: one made of the series, as `fimbria mask` makes it]
     phase_encoding : {i, i-, j, j-, k, k-}
         Direction of the phase encoding along the axes of the array, as BIDS writes it [default:
         what the sidecar of the series says]
+    field : path
+        Map of the field that distorts the series, or the phase that it is made of: BIDS's
+        fieldmap, phasediff, or phase1 and phase2. It lies where its header says [default: in a
+        run, that of fmap/ for this series]
+    field_magnitude : path
+        Magnitude of the echoes of field: where it is bright the field is known
+    field_unit : {hz, rad/s, tesla, ppm}
+        Unit of the field map [default: `Units` of its sidecar]
+    field_transform : text
+        What brings field onto the series, of ANTs, ITK or MRtrix3, where the head moved between
+        the two. Of several the first takes points of the series first; `[FILE,1]` is the
+        inverse of a matrix
+    field_fwhm : number
+        Width of the Gaussian that field is smoothed by [0 to 50, mm] [default: 4]
+    readout_time : number
+        Time from the first to the last echo of the readout, as BIDS's TotalReadoutTime: a field
+        shifts by so many voxels a hertz [above 0, up to 1, s] [default: what the sidecar of the
+        series says]
+    warp : text
+        Warp of another program in place of a field: it brings the series onto the head as it
+        is. Of ANTs, ITK, MRtrix3, or FSL's convertwarp. Of several the first takes points of
+        the head first
+    keep_distortion : flag
+        Leave distortion by susceptibility, in a run with a map of the field too
     eddy : {none, linear, quadratic, cubic}
         Fields of eddy currents along the phase encoding [default: quadratic]
     keep_dropped : flag
@@ -1262,6 +1304,14 @@ def correct(
         Said("--bvalue-scaling", bvalue_scaling),
         Said("--mask", mask),
         Said("--phase-encoding", phase_encoding),
+        Said("--field", field, is_repeated=True),
+        Said("--field-magnitude", field_magnitude, is_repeated=True),
+        Said("--field-unit", field_unit),
+        Said("--field-transform", field_transform, is_repeated=True),
+        Said("--field-fwhm", field_fwhm),
+        Said("--readout-time", readout_time),
+        Said("--warp", warp, is_repeated=True),
+        Said("--keep-distortion", keep_distortion),
         Said("--eddy", eddy),
         Said("--keep-dropped", keep_dropped),
         Said("--output", output),
@@ -1584,7 +1634,7 @@ def regions(
         Folder (or, where the command writes one file, the file) to write
     lut : path
         Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS [default: the
-        .tsv beside the segmentation, where there is one]
+        .tsv, .txt or FreeSurferColorLUT.txt beside the segmentation]
     map : path
         Maps to sum up, of one volume each: FA, MD, chi,
     force : flag
