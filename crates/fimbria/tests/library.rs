@@ -134,9 +134,10 @@ fn peaks_and_streamlines_follow_the_bundle() {
     let lines = engine.track(&densities, seeds.view(), &options).unwrap();
     assert!(!lines.is_empty());
     assert_eq!(lines.iter().map(<[_]>::len).sum::<usize>(), lines.positions.len());
-    // The bundle is where y is from 3 to 7 mm; x from -9 to 15.
+    // The bundle is where y is from 3 to 7 mm; x from -9 to 15. Between voxels of 2 mm densities fall to nothing
+    // within half a voxel beyond.
     for point in &lines.positions {
-        assert!((2.9..7.1).contains(&point[1]) && (-9.1..15.1).contains(&point[0]), "{point:?}");
+        assert!((2.0..8.0).contains(&point[1]) && (-10.0..16.0).contains(&point[0]), "{point:?}");
     }
     let again = engine.track(&densities, seeds.view(), &options).unwrap();
     assert_eq!(lines.positions, again.positions);

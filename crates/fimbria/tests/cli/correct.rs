@@ -147,7 +147,7 @@ fn a_raw_run_undoes_distortion_by_the_field_map_of_its_series_and_says_so() {
     assert!(page.contains("corrected by a map of the field: shifts of up to 6.0 mm"));
     assert!(page.contains("Jezzard"));
     let record = folder.json("out/correct/run.json");
-    assert_eq!(record["results"]["distortion"]["readout_time_s"], 0.05, "{record}");
+    assert_eq!(record["distortion"]["readout_time_s"], 0.05, "{record}");
     folder.done(&format!("{run} --set correct.keep_distortion=true -o kept"));
     assert_eq!(folder.image("kept/correct/dwi.nii.gz").data, raw.data);
     let page = fs::read_to_string(folder.join("kept/report/report.html")).unwrap();

@@ -75,8 +75,8 @@ pub fn check_directions(
 /// Estimates the responses that `options` leave open and the density of every voxel of `mask`.
 ///
 /// `signals` has one volume per entry of `gradients`. Results have the same bits for any number of
-/// threads and at every SIMD level; devices, which work in double precision too, end where no
-/// constraint is violated by 1e-9 as well ([`device`](super::device)).
+/// threads and at every SIMD level that fuses multiply-add. The others, and devices, which work in double
+/// precision too, end where no constraint is violated by 1e-9 as well ([`device`](super::device)).
 ///
 /// # Errors
 /// [`FodError`] for input that cannot be deconvolved; a voxel that cannot be is marked in the

@@ -83,7 +83,22 @@ const CORRECT: Proof = Proof {
     command: "correct",
     fixture: || {
         let folder = with_series();
-        fs::write(folder.join("dwi.json"), r#"{"PhaseEncodingDirection": "j"}"#).unwrap();
+        let said = r#"{"PhaseEncodingDirection": "j", "TotalReadoutTime": 0.05, "MagneticFieldStrength": 3}"#;
+        fs::write(folder.join("dwi.json"), said).unwrap();
+        // A field that rises along the phase encoding, and places one voxel further.
+        let (mut field, mut warp) = (even(&[0.0]), even(&[0.0; 3]));
+        let grid = field.grid;
+        for voxel in 0..grid.len() {
+            let at = grid.voxel(voxel).map(|i| i as f64);
+            field.data[voxel] = 1.0 + (at[1] * at[1]) as f32;
+            let place = grid.ras_from_vox.apply([at[0], at[1] + 1.0, at[2]]);
+            (0..3).for_each(|axis| warp.volume_mut(axis)[voxel] = place[axis] as f32);
+        }
+        put(&folder, "field.nii", &field);
+        fs::write(folder.join("field.json"), r#"{"Units": "Hz"}"#).unwrap();
+        put(&folder, "bright.nii", &even(&[100.0]));
+        put(&folder, "warp.nii", &warp);
+        fs::write(folder.join("shift.txt"), "1 0 0 1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
         folder
     },
     line: "dwi.nii --mask mask.nii",
@@ -94,10 +109,20 @@ const CORRECT: Proof = Proof {
             ("phase-encoding", With("--phase-encoding i")),
             ("eddy", With("--eddy none")),
             ("keep-dropped", With("--keep-dropped")),
+            ("field", With("--field field.nii")),
+            ("field-magnitude", On(WITH_FIELD, "--field-magnitude bright.nii")),
+            ("field-unit", On(WITH_FIELD, "--field-unit rad/s")),
+            ("field-transform", On(WITH_FIELD, "--field-transform shift.txt")),
+            ("field-fwhm", On(WITH_FIELD, "--field-fwhm 0")),
+            ("readout-time", On(WITH_FIELD, "--readout-time 0.1")),
+            ("warp", With("--warp warp.nii")),
+            ("keep-distortion", With("--keep-distortion")),
             ("format", With("--format nii")),
         ],
     ],
 };
+
+const WITH_FIELD: &str = "dwi.nii --mask mask.nii --field field.nii";
 
 const ALIGN: Proof = Proof {
     command: "align",

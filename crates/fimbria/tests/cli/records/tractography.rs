@@ -115,6 +115,8 @@ const TRACK: Proof = Proof {
         ("jitter", With("--jitter 1")),
         ("rng-seed", With("--rng-seed 7")),
         ("compress", With("--compress 0.1")),
+        ("one-direction", On(SELECT_4, "--one-direction")),
+        ("downsample", With("--downsample 2")),
         ("tracks", With("--tracks tck")),
     ]],
 };

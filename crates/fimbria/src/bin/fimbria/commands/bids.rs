@@ -290,7 +290,8 @@ impl Bids {
                     threads_each: omp_nthreads.map(usize::from),
                 };
                 if dry_run {
-                    return Ok(console.print(&foretold(&all.foresee(workers.threads())?))?);
+                    let foreseen = workers.install(|| all.foresee(workers.threads()))?;
+                    return Ok(console.print(&foretold(&foreseen))?);
                 }
                 summary(all.run(machine)?, &out, console)
             }
