@@ -182,7 +182,7 @@ def test_parameters_of_an_expression_are_a_dict_of_starts_and_bounds(single):
 def test_an_image_that_does_not_say_how_it_lies_is_warned_of(tmp_path, single):
     nibabel = pytest.importorskip("nibabel")
     nibabel.save(nibabel.Nifti1Image(single[1][..., 0], None), tmp_path / "nowhere.nii")
-    with pytest.warns(fimbria.FimbriaWarning, match="nowhere.nii.*manual"):
+    with pytest.warns(fimbria.FimbriaWarning, match="nowhere.nii.*fimbria help troubleshooting"):
         fimbria.load(tmp_path / "nowhere.nii")
 
 

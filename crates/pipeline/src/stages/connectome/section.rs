@@ -75,7 +75,7 @@ impl Matrices {
              in the order of labels.txt, from 0."
         ));
         for (name, rows) in &self.matrices {
-            section = section.figure(of_rows(name, rows, &self.names), meaning(name, rows));
+            section = section.figure(of_rows(name, rows, &self.names), meaning(name, rows)).fold();
         }
         section
     }
