@@ -120,19 +120,19 @@ impl Distortion {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use fimbria_image::Affine;
 
     use super::*;
 
-    fn grid() -> Grid {
+    pub(crate) fn grid() -> Grid {
         Grid { dims: [12, 14, 10], ras_from_vox: Affine::from_spacing([2.0, 2.5, 3.0]) }
     }
 
     /// The shift at a place, mm.
     type Shift = fn(Vec3) -> Vec3;
 
-    fn distortion(shift: Shift) -> Distortion {
+    pub(crate) fn distortion(shift: Shift) -> Distortion {
         let lattice = Lattice::new(&grid());
         let shifts = (0..grid().len()).map(|v| shift(lattice.place(v)).map(|x| x as f32));
         Distortion::new(&grid(), shifts.collect())

@@ -6,6 +6,7 @@ use fimbria_image::frames::{transposed, turned};
 use serde::Serialize;
 
 use crate::distortion::Distortion;
+use crate::outliers::median;
 use crate::place::{Eddy, Lattice, Place};
 
 /// The way from the head to one volume: its place, and the distortion that all share.
@@ -105,18 +106,10 @@ impl Distortion {
             across.push((dot(shift, shift) - shift[axis].powi(2)).max(0.0).sqrt());
             folded += usize::from(view.appears(voxel as usize).1 < Extent::FOLDED);
         }
-        let median = |values: &mut Vec<f64>| {
-            let middle = values.len() / 2;
-            if values.is_empty() {
-                0.0
-            } else {
-                *values.select_nth_unstable_by(middle, f64::total_cmp).1
-            }
-        };
         Extent {
             largest_mm: along.iter().copied().fold(0.0, f64::max),
-            median_mm: median(&mut along),
-            across_mm: median(&mut across),
+            median_mm: median(along).unwrap_or(0.0),
+            across_mm: median(across).unwrap_or(0.0),
             folded: folded as f64 / mask.len().max(1) as f64,
         }
     }
@@ -124,22 +117,8 @@ impl Distortion {
 
 #[cfg(test)]
 mod tests {
-    use fimbria_image::{Affine, Grid};
-
     use super::*;
-
-    fn grid() -> Grid {
-        Grid { dims: [12, 14, 10], ras_from_vox: Affine::from_spacing([2.0, 2.5, 3.0]) }
-    }
-
-    /// The shift at a place, mm.
-    type Shift = fn(Vec3) -> Vec3;
-
-    fn distortion(shift: Shift) -> Distortion {
-        let lattice = Lattice::new(&grid());
-        let shifts = (0..grid().len()).map(|v| shift(lattice.place(v)).map(|x| x as f32));
-        Distortion::new(&grid(), shifts.collect())
-    }
+    use crate::distortion::tests::{distortion, grid};
 
     fn moved() -> Place {
         let mut place = Place::still(1, Eddy::Linear);

@@ -49,6 +49,6 @@ pub use deconvolution::Deconvolution;
 pub use error::FodError;
 pub use fit::{FodFit, check_directions, fit, maps};
 pub use group::Group;
-pub use options::{FodOptions, HIGHEST_ORDER, REGULARISATION, Tissues};
+pub use options::{FodOptions, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

@@ -24,8 +24,8 @@ pub(super) fn beside(rows: &[Closeness]) -> BTreeMap<&'static str, Usual> {
         let cells: Vec<&str> = line.split('\t').collect();
         let [quantity, _, program, number, median, percentile_95] = cells[..] else { continue };
         let is_other =
-            |row: &&Closeness| row.quantity == TELLTALE && row.voxels.to_string() != number;
-        if quantity == TELLTALE && rows.iter().any(|row| is_other(&row)) {
+            |row: &Closeness| row.quantity == TELLTALE && row.voxels.to_string() != number;
+        if quantity == TELLTALE && rows.iter().any(is_other) {
             return BTreeMap::new();
         }
         if let (Ok(median), Ok(percentile_95)) = (median.parse(), percentile_95.parse()) {
