@@ -83,8 +83,11 @@ pub(crate) fn put(out: &Path, name: &str, text: &[u8], force: bool) -> Result<bo
     Ok(true)
 }
 
+/// In one step: a note that a kill cut short would make our file somebody else's.
 fn write(note: &Path, text: String) -> Result<(), BidsError> {
-    fs::write(note, text).map_err(BidsError::io("write", note))
+    let new = PathBuf::from(format!("{}.note", note.display()));
+    let written = fs::write(&new, text).and_then(|()| rename(&new, note));
+    written.map_err(BidsError::io("write", note))
 }
 
 /// Removes `name` where it is as we wrote it.

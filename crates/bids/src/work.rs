@@ -65,12 +65,10 @@ impl<'a> Work<'a> {
         }
         let folder = self.of_session(name);
         if folder.symlink_metadata().is_ok() {
-            let is_empty =
-                || fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
             if !folder.is_symlink() && self.is_ours(&folder) {
                 return Ok(());
             }
-            if folder.is_symlink() || !is_empty() {
+            if folder.is_symlink() || !self.is_just_begun(&folder)? {
                 return Err(OutputError::NotOurs(folder).into());
             }
         }
@@ -100,6 +98,17 @@ impl<'a> Work<'a> {
     fn is_ours(&self, folder: &Path) -> bool {
         let text = fimbria_image::read_regular_text(folder.join(MARK));
         text.ok().zip(self.whose().ok()).is_some_and(|(text, whose)| text == whose)
+    }
+
+    /// Whether nothing is in it but, at most, a mark that a kill cut short.
+    fn is_just_begun(&self, folder: &Path) -> Result<bool, BidsError> {
+        let whose = self.whose()?;
+        let is_cut = |entry: fs::DirEntry| {
+            let text = fimbria_image::read_regular_text(entry.path());
+            entry.file_name() == MARK && text.is_ok_and(|text| whose.starts_with(&text))
+        };
+        let entries = fs::read_dir(folder).map_err(BidsError::io("read", folder))?;
+        Ok(entries.into_iter().all(|entry| entry.is_ok_and(is_cut)))
     }
 
     fn whose(&self) -> Result<String, BidsError> {
@@ -148,6 +157,22 @@ mod tests {
             check(&at(work)).unwrap();
         }
         Work::new(None, &out).check(&data_set).unwrap();
+    }
+
+    #[test]
+    fn a_folder_whose_mark_a_kill_cut_short_is_taken_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let [out, scratch] = ["out", "scratch"].map(|name| folder.path().join(name));
+        let work = Work::new(Some(&scratch), &out);
+        for cut in ["", "/"] {
+            fs::create_dir_all(scratch.join("sub-01")).unwrap();
+            fs::write(scratch.join("sub-01").join(MARK), cut).unwrap();
+            work.begin("sub-01").unwrap();
+            assert!(work.is_ours(&scratch.join("sub-01")), "{cut:?}");
+        }
+        fs::write(scratch.join("sub-01").join(MARK), "/").unwrap();
+        fs::write(scratch.join("sub-01/notes"), "mine").unwrap();
+        assert!(work.begin("sub-01").is_err());
     }
 
     #[test]
