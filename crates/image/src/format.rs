@@ -103,6 +103,19 @@ pub fn is_single_file_name(path: &Path) -> bool {
     format_of(&name).is_some_and(|(format, ..)| format.writer.is_some() && !format.is_pair())
 }
 
+/// `NAME.EXTENSION` of `NAME.nii.gz`; `None` for a name without an extension.
+pub fn beside_image(image: &Path, extension: &str) -> Option<PathBuf> {
+    let name = image.file_name()?.to_str()?;
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let (stem, _) = name.rsplit_once('.')?;
+    Some(image.with_file_name(format!("{stem}.{extension}")))
+}
+
+/// The sidecar of BIDS: `NAME.json` of `NAME.nii.gz`.
+pub fn sidecar_of(image: &Path) -> Option<PathBuf> {
+    beside_image(image, "json")
+}
+
 /// The image of this path without its extension, whatever that is; `None` where there is none.
 pub fn image_called(stem: &Path) -> Option<PathBuf> {
     let stem = stem.as_os_str();
@@ -125,6 +138,14 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sidecar_stands_beside_its_image() {
+        let sidecar = |name: &str| sidecar_of(Path::new(name));
+        assert_eq!(sidecar("a/fod.nii.gz"), Some("a/fod.json".into()));
+        assert_eq!(sidecar("fod.mif"), Some("fod.json".into()));
+        assert_eq!(sidecar("fod"), None);
+    }
 
     #[test]
     fn a_name_is_split_before_its_whole_extension() {

@@ -74,8 +74,8 @@ pub use eigen::principal_axis;
 pub use entry_order::{EntryOrder, KurtosisOrder, TensorOrder};
 pub use error::{HeaderError, ImageError, UnwritableError};
 pub use format::{
-    files_of_image, image_called, image_extensions, is_image_name, is_single_file_name,
-    split_image_name,
+    beside_image, files_of_image, image_called, image_extensions, is_image_name,
+    is_single_file_name, sidecar_of, split_image_name,
 };
 pub use frames::BvecFrame;
 pub use geometry::{Affine, Grid, GridMismatch};

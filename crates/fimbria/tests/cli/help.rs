@@ -123,8 +123,9 @@ fn every_option_that_takes_a_number_says_its_range() {
 #[test]
 fn no_help_has_a_default_typed_by_hand() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders =
-        ["fimbria", "pipeline", "bench"].map(|name| crates.join(name).join("src")).to_vec();
+    let mut folders = ["fimbria", "workflow", "pipeline", "bench"]
+        .map(|name| crates.join(name).join("src"))
+        .to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

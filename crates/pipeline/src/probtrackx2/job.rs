@@ -10,12 +10,12 @@ use fimbria_tracking::{
     Collect, Counts, Deal, Field, Judgement, Met, Needs, NetworkMatrix, Points, Region, Rules,
     Sample, Seed, Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
+use fimbria_workflow::OutputFolder;
 
 use super::inputs::SeedSpace;
 use super::matrices::Matrices;
 use super::seed_set::SeedSet;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
-use crate::output::OutputFolder;
 use crate::stages::track::{count, note_who_judges, tell_outside};
 use crate::{Logbook, Page};
 

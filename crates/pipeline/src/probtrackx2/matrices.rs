@@ -8,12 +8,12 @@ use fimbria_image::{Affine, Image, ImageHeader, WriteOptions, read_image, write_
 use fimbria_tracking::{
     Locations, Pairs, PlaceMatrix, Propagation, SeedMatrix, Space, Tally, VoxelMatrix, is_reversed,
 };
+use fimbria_workflow::OutputFolder;
 
 use super::inputs::SeedSpace;
 use super::job::Job;
 use super::seed_set::SeedSet;
 use super::{MatrixFiles, Probtrackx2Error, inputs};
-use crate::output::OutputFolder;
 use crate::stages::contents::check_region;
 use crate::surfaces::is_surface;
 

@@ -21,13 +21,10 @@ use fimbria_image::bedpostx::BedpostxError;
 use fimbria_image::gifti::GiftiError;
 use fimbria_image::{GridMismatch, ImageError, NumbersError};
 use fimbria_tracking::{FirstFibre, Propagation, Sequence, SingularTransform, WarpError};
+use fimbria_workflow::{Input, Logbook, OutputError, OutputFolder, Products, Stage, StageError};
 use serde_json::{Value, json};
 
 use crate::Choice as _;
-use crate::hashing::Input;
-use crate::output::{OutputError, OutputFolder};
-use crate::session::Logbook;
-use crate::stage::{Products, Stage, StageError};
 use crate::surfaces::{MeshSpace, SurfaceError};
 use crate::transforms::TransformError;
 

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Image, MapKind, WriteOptions, principal_axis, write_image};
 use fimbria_tracking::{Sample, Tally, Visits};
+use fimbria_workflow::OutputFolder;
 
 use super::Probtrackx2Error;
 use super::job::Job;
-use crate::output::OutputFolder;
 use crate::{FileKind, Written};
 
 /// What `fimbria probtrackx2` writes.

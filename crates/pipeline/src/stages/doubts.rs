@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fimbria_image::gradients::Shell;
-use fimbria_image::{GradientTable, ImageHeader, Mask, Orientation, SignalSource, counted};
+use fimbria_image::{
+    GradientTable, ImageHeader, Mask, Orientation, SignalSource, beside_image, counted,
+};
 
-use super::contents::beside;
 use crate::{Logbook, Page};
 
 /// Something that is likely a mistake. `Display` gives one sentence for the user.
@@ -62,7 +63,7 @@ impl Doubt {
     /// What is doubtful about the shapes of b-tensors: numbers in NAME.bshape beside the series, 1 where
     /// they are linear.
     pub fn about_shapes(series: &Path) -> Option<Self> {
-        let text = fimbria_image::read_regular_text(beside(series, "bshape")?).ok()?;
+        let text = fimbria_image::read_regular_text(beside_image(series, "bshape")?).ok()?;
         let shaped = text.split_whitespace().filter(|word| word.parse() != Ok(1.0));
         let volumes = shaped.count();
         (volumes > 0).then_some(Self::Shaped { volumes })

@@ -142,7 +142,7 @@ impl Stage for FixGradients {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let mut subject = products.take::<Subject>()?;
         let mut own = Products::default();
-        own.put(subject.clone());
+        subject.clone().put(&mut own);
         fit_of_check().compute(&mut own, log)?;
         let check = check_of(&own, self.axes, log)?.ok_or("no V1 and FA")?;
         let done = match check.verdict() {
@@ -161,7 +161,7 @@ impl Stage for FixGradients {
             }
         };
         log.result(GRADIENTS_FIXED, done);
-        products.put(subject);
+        subject.put(products);
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl Stage for FixGradients {
         let files = GradientFiles::Mrtrix(folder.join(TABLE));
         let ras_from_vox = subject.mask.grid.ras_from_vox;
         subject.gradients = files.read(BvecFrame::Scanner, &ras_from_vox, &options)?.table;
-        products.put(subject);
+        subject.put(products);
         Ok(())
     }
 }

@@ -10,11 +10,11 @@ use fimbria_image::{
 };
 use fimbria_tensors::peaks::ORDERS;
 use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
 use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, at_least, choice};
 use crate::{
     ByteSize, Carried, Choice, Input, Logbook, Named, Product, Products, Stage, StageError,

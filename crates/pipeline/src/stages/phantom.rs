@@ -136,7 +136,7 @@ impl Stage for Phantom {
         let made = Arc::new(self.make(log)?);
         log.count("volumes", made.dwi.n_volumes as u64);
         log.count("voxels", made.mask.len() as u64);
-        products.put(handed_on(&made));
+        handed_on(&made).put(products);
         products.put(made);
         Ok(())
     }

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fimbria_image::sidecar_of;
 use serde_json::{Map, Value};
-
-use super::contents::sidecar_of;
 
 /// A sidecar that is there but says nothing.
 #[derive(Debug, thiserror::Error)]

@@ -15,6 +15,7 @@ use fimbria_image::{
 use fimbria_registration::{
     self as registration, AlignOptions, image_onto, labels_onto, shares_onto, turn_and_shift,
 };
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,7 +25,6 @@ pub(crate) use self::method::METHOD;
 use super::contents::check_labels;
 use super::load::{Subject, SubjectFiles};
 use super::tract::stem;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::transforms::{FslSpaces, Transform, TransformFile, itk_text, matrix_text};
 use crate::{

@@ -7,10 +7,10 @@ use clap::Args;
 use fimbria_image::read_image;
 use fimbria_streamlines::MapAlong;
 use fimbria_streamlines::connectome::{EdgeScale, EdgeStatistic, NodesOf, npy};
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 
 use super::{Connections, GivenMaps};
-use crate::hashing::with_sidecar;
 use crate::options::{Choice, Described as _, Named, NamedFile, Takes, choice};
 use crate::stages::doubts::warn_of_place_of;
 use crate::{Input, Logbook, OutputFolder, StageError};

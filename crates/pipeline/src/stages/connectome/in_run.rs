@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_life::sift2::Sift2;
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Connections, CountConnections, Edges, Given, Reach};
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::stages::track::Tracked;
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fimbria_image::{Image, read_image};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes, NodesOf};
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::section::Matrices;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;

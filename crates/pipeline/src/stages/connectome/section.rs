@@ -6,9 +6,9 @@ use fimbria_image::{Image, read_image};
 use fimbria_report::plot::{Axes, Axis, Cells, matrix};
 use fimbria_report::{Figure, Section, colour};
 use fimbria_streamlines::Streamlines;
+use fimbria_workflow::unchanged;
 
 use super::Connections;
-use crate::unchanged::unchanged;
 use crate::{RunRecord, StageError};
 
 /// Numbers by label and label; cells of a file that are no numbers are `None`.

@@ -11,7 +11,6 @@ use fimbria_image::{BvecFrame, Image, ImageError, ImageHeader, counted};
 use fimbria_tensors::sh::{ShBasis, lmax_of_count};
 
 pub(crate) use self::values::Looks;
-pub(crate) use self::words::{beside, sidecar_of};
 
 /// What volumes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a file says in words: sidecar, description, command history, intent.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fimbria_image::{BvecFrame, ImageHeader};
 use fimbria_tensors::sh::ShBasis;
@@ -14,7 +14,7 @@ pub(super) fn of_sidecar(image: &Path) -> Option<Claim> {
     /// Sidecars are a screenful; what is larger is something else.
     const LONGEST: u64 = 1 << 20;
     let mut text = String::new();
-    let file = fimbria_image::open_regular(sidecar_of(image)?).ok()?;
+    let file = fimbria_image::open_regular(fimbria_image::sidecar_of(image)?).ok()?;
     file.take(LONGEST).read_to_string(&mut text).ok()?;
     claim_of_sidecar(&serde_json::from_str(&text).ok()?)
 }
@@ -41,19 +41,6 @@ fn claim_of_sidecar(sidecar: &Value) -> Option<Claim> {
         }
     };
     Some(Claim { what, frame, place: "sidecar" })
-}
-
-/// `NAME.json` of `NAME.nii.gz`.
-pub(crate) fn sidecar_of(image: &Path) -> Option<PathBuf> {
-    beside(image, "json")
-}
-
-/// `NAME.EXTENSION` of `NAME.nii.gz`.
-pub(crate) fn beside(image: &Path, extension: &str) -> Option<PathBuf> {
-    let name = image.file_name()?.to_str()?;
-    let name = name.strip_suffix(".gz").unwrap_or(name);
-    let (stem, _) = name.rsplit_once('.')?;
-    Some(image.with_file_name(format!("{stem}.{extension}")))
 }
 
 /// What each of these words means in a description; the first that is found counts. NIfTI keeps 79
@@ -277,13 +264,5 @@ mod tests {
         assert!(claimed.allows(Contents::Harmonics(Some(ShBasis::Dipy))));
         assert!(!claimed.allows(Contents::Harmonics(Some(ShBasis::Mrtrix))));
         assert!(!claimed.allows(Contents::Entries));
-    }
-
-    #[test]
-    fn a_sidecar_stands_beside_its_image() {
-        let beside = |name: &str| sidecar_of(Path::new(name));
-        assert_eq!(beside("a/fod.nii.gz"), Some("a/fod.json".into()));
-        assert_eq!(beside("fod.mif"), Some("fod.json".into()));
-        assert_eq!(beside("fod"), None);
     }
 }

@@ -9,11 +9,11 @@ use fimbria_image::{
     BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
     WriteOptions, copy_image, counted, files_of_image, split_image_name, write_image,
 };
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
 use super::ConvertOptions;
 use super::tensors::TensorConventions;
-use crate::hashing::with_sidecar;
 use crate::stages::contents::Claim;
 use crate::stages::load::{LoadError, SubjectFiles};
 use crate::{ByteSize, Input, Logbook, OutputFolder, Page, Products, Stage, StageError};

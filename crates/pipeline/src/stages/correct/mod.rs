@@ -258,7 +258,7 @@ impl Stage for CorrectSeries {
         let (subject, made) = self.correct(log)?;
         let Subject { dwi, gradients, .. } = &subject;
         products.put(MeanB0(mean_unweighted(&**dwi, gradients, log.session().on.workers)));
-        products.put(subject);
+        subject.put(products);
         products.put(made);
         Ok(())
     }

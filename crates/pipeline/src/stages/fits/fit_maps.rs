@@ -10,12 +10,12 @@ use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::{GradientTable, MapSpec, Status, StatusCounts};
 use fimbria_models::curve::{CurveOptions, rules};
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
+use fimbria_workflow::ensure_same_work;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::method_text::MethodText;
 use crate::options::{Options, from_values, usual};
-use crate::same_work::ensure_same_work;
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions, earlier};
 use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;

@@ -88,7 +88,7 @@ impl Stage for HeadPhantom {
             products.put(echoes(&scan, &of.echo_times_s, of.b0_tesla)?);
             products.put(scan);
         }
-        products.put(handed_on(&made.subject));
+        handed_on(&made.subject).put(products);
         products.put(made.subject.clone());
         products.put(made);
         Ok(())

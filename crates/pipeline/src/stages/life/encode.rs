@@ -6,9 +6,9 @@ use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{Grid, Mask, counted};
 use fimbria_life::{Deal, EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
 use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, open};
+use fimbria_workflow::ensure_same_work;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::same_work::ensure_same_work;
 use crate::stages::given_lines::for_each_chunk;
 use crate::{Logbook, Page, StageError};
 

@@ -251,7 +251,7 @@ impl Stage for LoadSeries {
             None => Ok(Mask::full(*series.grid())),
         })?;
         subject.has_one_table()?;
-        products.put(subject);
+        subject.put(products);
         Ok(())
     }
 }

@@ -9,13 +9,13 @@ use fimbria_life::evidence::{
 };
 use fimbria_life::solve::Reason;
 use fimbria_life::{Encoding, LifeError, Protocol, Signal, System, TissueOptions, Weights};
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
 use super::encode::{encode, survey};
 use super::evidence::named_sets;
 use super::other_inputs::OtherInputs;
 use super::{Evaluation, Life, LifeInputError, NamedSet, Prediction, write};
-use crate::hashing::with_sidecar;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken};

@@ -10,10 +10,10 @@ use fimbria_life::{
     EncodeOptions, Encoding, Grouped, Groups, Hindered, LifeError, Protocol, Signal, System,
     TissueOptions, WeighOptions, Weights,
 };
+use fimbria_workflow::ensure_same_work;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
-use crate::same_work::ensure_same_work;
 use crate::stages::load::Subject;
 use crate::{CheckpointFile, Logbook, Page, StageError};
 

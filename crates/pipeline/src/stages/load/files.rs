@@ -10,11 +10,11 @@ use fimbria_image::{
     read_image, read_mask,
 };
 use fimbria_models::brain_mask::brain_mask;
+use fimbria_workflow::with_sidecar;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{LoadError, Subject};
-use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents};
 use crate::stages::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use crate::stages::made_mask::warn_of_made_mask;

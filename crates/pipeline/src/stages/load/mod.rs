@@ -66,6 +66,11 @@ pub struct Subject {
 pub(crate) struct GradDevUnused;
 
 impl Subject {
+    /// Hands it on; between stages its series gives back the memory that it can read again.
+    pub(crate) fn put(self, products: &mut Products) {
+        products.put_resting(self, |subject| subject.dwi.let_go());
+    }
+
     /// What works with one b and direction of a volume for all voxels asks this before.
     ///
     /// # Errors
@@ -112,7 +117,7 @@ impl Load {
             let Subject { dwi, gradients, .. } = &subject;
             products.put(MeanB0(mean_unweighted(&**dwi, gradients, log.session().on.workers)));
         }
-        products.put(subject);
+        subject.put(products);
     }
 }
 
@@ -175,7 +180,7 @@ impl Stage for Load {
             }
             None => self.files.read(log)?,
         };
-        products.put(subject);
+        subject.put(products);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::{BvecFrame, Grid, GridMismatch, Image, Mask, counted, read_image, read_mask};
 use fimbria_qsm::{Geometry, Shape, dqsm_files};
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
 use self::directions::expect_triples;
@@ -19,7 +20,6 @@ pub use self::files::LocalFieldFiles;
 pub use self::unit::FieldUnit;
 use self::unit::check_numbers;
 pub(super) use self::unit::factor_of_relative;
-use crate::hashing::with_sidecar;
 use crate::stages::b0::{self, B0Direction};
 use crate::stages::contents::check_directions_in_memory;
 use crate::stages::local_field::LocalField;

@@ -6,10 +6,10 @@ use fimbria_image::{
     Image, ImageHeader, MapSpec, Mask, counted, image_called, read_image, read_mask,
 };
 use fimbria_tensors::sh::{ShBasis, lmax_of_count};
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
 use super::{FOD, Maps, NormaliseParameters, find_gain};
-use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents};
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::fod_field::Gain;

@@ -11,6 +11,7 @@ use fimbria_image::{
     Image, LabelStatistics, Status, counted, label_statistics, read_image, split_image_name,
 };
 use fimbria_streamlines::connectome::{Assignment, Nodes};
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,7 +20,6 @@ use super::connectome::read_labels;
 use super::doubts::warn_of_place_of;
 use super::label_names::{names_of, table_beside};
 use super::tract::stem;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,

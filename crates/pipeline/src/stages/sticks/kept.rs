@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_sticks::Keeper;
+use fimbria_workflow::{CheckpointError, CheckpointFile, remove_checkpoints};
 
 use super::Resume;
-use crate::checkpoint_file::{CheckpointError, CheckpointFile, remove_checkpoints};
 
 /// Finished chunks in a folder, a file each, with the fingerprint of the sampling and a hash.
 pub(super) struct Kept {

@@ -21,6 +21,7 @@ use fimbria_models::FittedMap;
 use fimbria_models::brain_mask::mean_unweighted;
 use fimbria_sticks::{Keeper, Sampled, sample, sample_along};
 use fimbria_tensors::peaks::Peaks;
+use fimbria_workflow::ensure_same_work;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -32,7 +33,6 @@ use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
 use crate::options::from_values;
-use crate::same_work::ensure_same_work;
 use crate::{
     FileKind, Logbook, Named, OutputFolder, Page, Product, Products, RunRecord, Stage, StageError,
     Taken, Written,

@@ -6,14 +6,13 @@ use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, Image, counted, read_image};
 use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
+use fimbria_workflow::{Input, Logbook};
 use serde::Serialize;
 
 use super::parameters::{Algorithm, unused_by};
 use super::resolved::EndedBy;
 use super::{Through, TrackError, TrackParameters};
-use crate::hashing::Input;
 use crate::options::{Described as _, FileType, OptionError, Takes};
-use crate::session::Logbook;
 use crate::{Named, Page};
 
 /// Where streamlines may end, by the tissues of the head.

@@ -37,6 +37,10 @@ use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
 use fimbria_tracking::{Lines, SingularTransform, Tally, TissueError};
+use fimbria_workflow::{
+    HashError, Hashing, Input, Logbook, OutputError, OutputFolder, Products, Stage, StageError,
+    Taken, ensure_same_work,
+};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -52,13 +56,7 @@ use seed_set::SeedSet;
 pub use source::{Source, SourceError};
 pub use whole_brain::{Tracked, WholeBrain};
 
-use crate::hashing::Input;
-use crate::hashing::{HashError, Hashing};
 use crate::options::{Place, Resolve as _, Resolved};
-use crate::output::{OutputError, OutputFolder};
-use crate::same_work::ensure_same_work;
-use crate::session::Logbook;
-use crate::stage::{Products, Stage, StageError, Taken};
 use crate::stages::doubts::warn_of_place_of;
 use crate::surfaces::SurfaceError;
 use crate::{FileKind, Written};

@@ -8,10 +8,10 @@ use fimbria_image::{
     Grid, Image, ImageHeader, NumberRows, SpaceCodes, WriteOptions, read_image, write_image,
 };
 use fimbria_tracking::{Region, Seed, Space, Targets, seeds_of_region};
+use fimbria_workflow::OutputFolder;
 
 use super::regions::{RegionFrom, voxels};
 use super::{TrackError, stem};
-use crate::output::OutputFolder;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
 /// Seeds of several files, each of which is a region by its number.

@@ -9,6 +9,7 @@ use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
     DensityTracking, Field, Lines, Rules, Seed, Space, Tally, Tissues, Tracking, seeds_of_region,
 };
+use fimbria_workflow::Input;
 use serde_json::{Value, json};
 
 use super::counted::{Counted, counted, counted_through_densities, reshaping};
@@ -19,7 +20,6 @@ use super::source::densities_of;
 use super::{
     AnatomyOptions, STEP_MM, Through, TrackError, TrackInRun, TrackParameters, tracks_name,
 };
-use crate::hashing::Input;
 use crate::options::{Place, Resolve as _, Resolved, from_values};
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::Subject;

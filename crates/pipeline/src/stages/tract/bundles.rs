@@ -7,6 +7,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::Grid;
 use fimbria_streamlines::edit::{Chosen, Met, Regions, Rules};
 use fimbria_streamlines::{Format, Header, ReadStreamlines as _, Streamlines, arc_length_mm};
+use fimbria_workflow::with_sidecar;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,7 +21,6 @@ use super::source::{
 };
 use super::space::SpaceOptions;
 use super::visited::Visited;
-use crate::hashing::with_sidecar;
 use crate::options::{Choice, Described as _, Named, Takes, choice, from_values, in_words};
 use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};

@@ -9,13 +9,13 @@ use fimbria_streamlines::edit::Chosen;
 use fimbria_streamlines::{
     Column, Format, Header, Streamlines, WriteOptions, arc_length_mm, create, open,
 };
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bundles::{TractFormat, format_of};
 use super::profile::warn_of_those_left_out;
 use super::source::{Kept, grid_of, pass, warn_of_doubts, warn_of_losses};
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Named, Takes, above, at_least, choice, within};
 use crate::{FileKind, Input, Logbook, OutputFolder, Products, Stage, StageError, Written};
 

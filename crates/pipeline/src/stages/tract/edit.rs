@@ -7,6 +7,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::counted;
 use fimbria_streamlines::edit::{Chosen, Joined, Met, Regions, Reshape, Rules};
 use fimbria_streamlines::{Format, ReadStreamlines as _, Streamlines, arc_length_mm};
+use fimbria_workflow::with_sidecar;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,7 +20,6 @@ use super::source::{
     Kept, grid_of, open_all, pass, warn_of_doubts, warn_of_losses, weights_beside,
 };
 use super::space::SpaceOptions;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, Takes, above, at_least, within};
 use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};

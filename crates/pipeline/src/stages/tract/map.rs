@@ -7,13 +7,13 @@ use fimbria_image::{Affine, Grid, ImageHeader, WriteOptions, write_image};
 use fimbria_streamlines::{
     Header, LookUp, Passing, ReadStreamlines as _, Statistic, TrackMap, arc_length_mm,
 };
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::edit::{name_of, warn_of_different_data};
 use super::profile::map_along;
 use super::source::{grid_of, open_all, pass, warn_of_doubts};
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, Takes, above, choice};
 use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{

@@ -8,6 +8,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{read_image, split_image_name};
 use fimbria_streamlines::bundle::{CoreSums, Nodes, Profile};
 use fimbria_streamlines::{MapAlong, open};
+use fimbria_workflow::with_sidecar;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use super::clean::{course, oriented};
 use super::region_text::{RegionText, StartText};
 use super::regions::RegionReader;
 use super::source::{blocks, pass, warn_of_doubts};
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes, within};
 use crate::stages::weights::{Weights, in_record, weights_file};
 use crate::{

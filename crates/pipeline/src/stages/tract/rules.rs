@@ -2,12 +2,12 @@
 
 use clap::Args;
 use fimbria_streamlines::edit::Rules;
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::region_text::RegionText;
 use super::regions::RegionReader;
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, at_least};
 use crate::{Input, StageError};
 

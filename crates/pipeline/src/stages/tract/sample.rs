@@ -9,6 +9,7 @@ use fimbria_streamlines::{
     Column, Format, Header, LookUp, MapAlong, Statistic, Streamlines, WriteOptions,
     WriteStreamlines, create, open,
 };
+use fimbria_workflow::with_sidecar;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use super::TractError;
 use super::edit::name_of;
 use super::profile::{map_name, maps_along};
 use super::source::{grid_of, pass, warn_of_doubts, warn_of_losses};
-use crate::hashing::with_sidecar;
 use crate::options::{Choice, Described as _, Named, Takes, choice};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 

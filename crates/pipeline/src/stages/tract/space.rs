@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 use fimbria_image::is_image_name;
 use fimbria_streamlines::edit::Bring;
+use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::hashing::with_sidecar;
 use crate::options::{Described as _, Takes};
 use crate::transforms::{FslSpaces, Transform, TransformFile};
 use crate::{Input, Logbook, Page, StageError};

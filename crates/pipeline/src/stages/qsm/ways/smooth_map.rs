@@ -6,9 +6,9 @@ use fimbria_qsm::dqsm::{DqsmOptions, Journey, Reconstruction};
 use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::solver::Checkpoint;
 use fimbria_qsm::{FieldModel, QsmError};
+use fimbria_workflow::ensure_same_work;
 
 use super::smooth::SmoothOptions;
-use crate::same_work::ensure_same_work;
 use crate::stages::qsm::chi_map::ChiMap;
 use crate::stages::qsm::choices::Start;
 use crate::stages::qsm::convergence::{ConvergenceLog, PENALTY};

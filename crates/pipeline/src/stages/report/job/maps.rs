@@ -4,6 +4,7 @@ use fimbria_image::{Image, MapKind, Mask, Status, Window, read_image};
 use fimbria_models::FittedMap;
 use fimbria_report::figure::{Direction, Scalar, mosaic_rgb, mosaic_scalar};
 use fimbria_report::{Figure, FigureError, Scene, Section, colour};
+use fimbria_workflow::unchanged;
 
 use super::JobPage;
 use super::files::{is_image, is_named, sentence, stem};
@@ -12,7 +13,6 @@ use crate::stages::life::section::nearly_most;
 use crate::stages::methods;
 use crate::stages::pictures::status;
 use crate::stages::shown::unit_in_words;
-use crate::unchanged::unchanged;
 use crate::{FileKind, Logbook, Products, StageError, Written};
 
 /// Maps in slices on a page.

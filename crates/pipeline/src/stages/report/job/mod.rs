@@ -14,6 +14,7 @@ use fimbria_image::{Affine, Grid, Mask, read_image};
 use fimbria_report::figure::{Tracts, tracts};
 use fimbria_report::{Page, Scene, SceneLines, Section};
 use fimbria_streamlines::{Format, Tractogram};
+use fimbria_workflow::{all_unchanged, unchanged};
 use serde_json::{Value, json};
 
 use self::maps::Map;
@@ -22,7 +23,6 @@ use super::sections;
 use super::{ReportPage, methods_of_any};
 use crate::stages::life;
 use crate::stages::pictures::lines;
-use crate::unchanged::{all_unchanged, unchanged};
 use crate::{Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
 
 /// Draws the page of a finished folder, file by file.

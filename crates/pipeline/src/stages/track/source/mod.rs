@@ -12,9 +12,9 @@ use fimbria_tensors::functions::Functions;
 use fimbria_tensors::samples::{SamplesError, Scatter, from_peaks};
 use fimbria_tensors::sh::ShError;
 use fimbria_tracking::{Densities, DensityError};
+use fimbria_workflow::with_sidecar;
 use serde_json::{Value, json};
 
-use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
 use crate::stages::load_orientations::{FieldError, OrientationField, OrientationFiles};

@@ -13,7 +13,6 @@ use self::plan::{Plan, Step, makers};
 use crate::hashing::hash_text;
 use crate::left::untouched;
 use crate::session::RESUMED_FROM;
-use crate::stages::load::Subject;
 use crate::{
     HashError, Hashed, Hashing, InputEntry, Logbook, OutputError, OutputFolder, Products,
     RunRecord, Session, Stage, StageEntry, StageError, StageRecords, refuse_name_of_file,
@@ -115,10 +114,7 @@ pub fn run_stages(
                 let read = plan.steps[..=index].iter().map(|step| &step.inputs);
                 let position = (index + 1, stages.len());
                 let record = run_one(&**stage, position, step, read, &mut products, session)?;
-                if let Some(subject) = products.find::<Subject>() {
-                    // Who needs much memory next does not read the series.
-                    subject.dwi.let_go();
-                }
+                products.rest();
                 log.adopt(record.stages.clone());
                 record
             }

@@ -8,12 +8,10 @@ use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use fimbria_image::bedpostx::sample_files;
-use fimbria_image::{image_files, open_regular};
+use fimbria_image::{image_files, open_regular, sidecar_of};
 use fimbria_streamlines::{Format, tractogram_files};
 use serde::{Deserialize, Serialize, Serializer};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
-
-use crate::stages::contents::sidecar_of;
 
 /// A file that is read, with what it is read as ("dwi", "mask").
 pub type Input = (String, PathBuf);
@@ -189,7 +187,7 @@ impl Hashed {
 }
 
 /// An image that is read with what BIDS says beside it, where that is there.
-pub(crate) fn with_sidecar(role: &str, image: &Path) -> impl Iterator<Item = Input> + use<> {
+pub fn with_sidecar(role: &str, image: &Path) -> impl Iterator<Item = Input> + use<> {
     let sidecar = sidecar_of(image).filter(|sidecar| sidecar.is_file());
     let sidecar = sidecar.map(|sidecar| (format!("{role} sidecar"), sidecar));
     std::iter::once((role.to_owned(), image.to_owned())).chain(sidecar)

@@ -125,7 +125,7 @@ impl<'a> Logbook<'a> {
     }
 
     /// Records that devices which nobody named were left out.
-    pub(crate) fn left_to_threads(&self) {
+    pub fn left_to_threads(&self) {
         self.result("left_to_threads", "the threads are expected to be faster than a device here");
     }
 
@@ -136,7 +136,7 @@ impl<'a> Logbook<'a> {
     }
 
     /// The same of work that is shared out by something else.
-    pub(crate) fn count_shares_of(&self, what: &str, shares: &Shares) {
+    pub fn count_shares_of(&self, what: &str, shares: &Shares) {
         if shares.devices.is_empty() {
             return;
         }
@@ -154,7 +154,7 @@ impl<'a> Logbook<'a> {
 
     /// Notes that the work went on from something that an interrupted run had come to and that does
     /// not lead to the same bits: the record tells it by this hash, and its fingerprint is another.
-    pub(crate) fn goes_on_from(&self, hash: u64) {
+    pub fn goes_on_from(&self, hash: u64) {
         self.result(RESUMED_FROM, format!("{hash:016x}"));
     }
 

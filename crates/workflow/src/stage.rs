@@ -65,6 +65,8 @@ pub struct Products {
     /// The stage at work, what it says that it takes or makes, and what it says that it makes;
     /// `None` where nobody says.
     declared: Option<(&'static str, Vec<TypeId>, Vec<TypeId>)>,
+    /// What is done with products of a type once a stage has ended.
+    resting: HashMap<TypeId, Box<dyn Fn(&dyn Any) + Send + Sync>>,
 }
 
 impl Products {
@@ -78,6 +80,26 @@ impl Products {
             debug_assert!(is_declared, "the stage {stage} does not say that it makes a {name}");
         }
         self.made.insert(TypeId::of::<T>(), Box::new(product));
+    }
+
+    /// Hands on `product`, which is told to `rest` after each stage: the next one may need the memory that it
+    /// can do without.
+    ///
+    /// # Panics
+    /// As [`Self::put`] does.
+    pub fn put_resting<T: Any + Send + Sync>(&mut self, product: T, rest: fn(&T)) {
+        let rest_any = move |product: &dyn Any| product.downcast_ref().into_iter().for_each(rest);
+        self.resting.insert(TypeId::of::<T>(), Box::new(rest_any));
+        self.put(product);
+    }
+
+    /// Lets products rest.
+    pub(crate) fn rest(&self) {
+        for (id, rest) in &self.resting {
+            if let Some(product) = self.made.get(id) {
+                rest(&**product);
+            }
+        }
     }
 
     /// Adds to the [`StageRecords`].

@@ -131,7 +131,7 @@ pub(crate) fn is_checkpoint(path: &Path) -> bool {
 }
 
 /// Removes every checkpoint in a folder, and the folder where nothing else is in it.
-pub(crate) fn remove_checkpoints(folder: &Path) {
+pub fn remove_checkpoints(folder: &Path) {
     if folder.is_symlink() || folder.parent().is_some_and(Path::is_symlink) {
         return;
     }

@@ -8,14 +8,14 @@ use fimbria_compute::comm::Comm;
     "process {rank} found other inputs, options or finished work than process 0: all need \
      the same files, on a file system that they share"
 )]
-pub(crate) struct DifferentWork {
+pub struct DifferentWork {
     rank: usize,
 }
 
 /// Makes sure that all processes do what the first one does: the problem of this `fingerprint`, from
 /// the same iteration, or whatever else tells where it begins. Where one does not, all get the error,
 /// so that none goes on alone.
-pub(crate) fn ensure_same_work(
+pub fn ensure_same_work(
     comm: &dyn Comm,
     fingerprint: u128,
     begins_at: u64,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_pipeline::{
+use fimbria_workflow::{
     Existing, Finished, Input, Logbook, OutputFolder, PipelineError, Product, Products, Session,
     Stage, StageError, Taken, Unfinished, run_stages,
 };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fimbria_compute::{Backend, Progress as _, Silent, Workers};
-use fimbria_pipeline::{Logbook, OutputError, OutputFolder, RunRecord, Session, Unfinished};
+use fimbria_workflow::{Logbook, OutputError, OutputFolder, RunRecord, Session, Unfinished};
 use serde_json::json;
 
 fn record() -> RunRecord {
