@@ -8,7 +8,7 @@ use fimbria_pipeline::stages::accuracy::Accuracy;
 use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, SeriesOptions, Several};
 use fimbria_pipeline::{FileKind, Writes, Written, demo_stages};
 
-use crate::args::{DeviceArgs, ExistingArgs, ThreadArgs};
+use crate::args::{DeviceArgs, ExistingArgs, RunFolder, ThreadArgs};
 use crate::commands::run_in_folders;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -102,13 +102,14 @@ impl Demo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { output, existing, voxel, rng_seed, threads, devices } = self;
         let stages = demo_stages(subject(voxel, rng_seed), &output)?;
-        let finished =
-            run_in_folders("demo", &stages, &output, &existing, threads, devices, console)?;
+        let page = output.join("report/report.html");
+        let folder = RunFolder { output, existing, threads, devices };
+        let finished = run_in_folders("demo", &stages, folder, console)?;
         if let Some(accuracy) = finished.products.find::<Accuracy>() {
             console
                 .print(&format!("\nerrors, where the truth is known\n{}\n", accuracy.to_table()))?;
         }
-        console.print(&format!("{}\n", output.join("report/report.html").display()))?;
+        console.print(&format!("{}\n", page.display()))?;
         Ok(())
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_pipeline::options::{Described as _, Takes};
-use fimbria_pipeline::{FileKind, Named, RunConfig, Study, Writes, Written};
+use fimbria_pipeline::{FileKind, Named, Study, Writes, Written};
 
-use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs, choice};
+use crate::args::{RunArgs, choice};
 use crate::commands::run_in_folders;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -32,23 +32,7 @@ pub(crate) struct MapsCommand {
     settings: Vec<String>,
 
     #[command(flatten)]
-    subject: SubjectArgs,
-
-    /// Folder to write
-    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
-    output: PathBuf,
-
-    #[command(flatten)]
-    existing: ExistingArgs,
-
-    #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    run: RunArgs,
 }
 
 const WRITES: &[Written] = &[
@@ -88,21 +72,9 @@ Resuming:
 
 impl MapsCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            models,
-            preset,
-            settings,
-            subject,
-            output,
-            existing,
-            style,
-            threads,
-            devices,
-        } = self;
-        let config =
-            RunConfig { input: subject.files(dwi), maps: style.style(), ..RunConfig::default() };
+        let Self { dwi, models, preset, settings, run } = self;
+        let (config, folder) = run.on(dwi);
         let stages = config.maps(preset.map(|preset| preset.0), &models, &settings)?;
-        run_in_folders("maps", &stages, &output, &existing, threads, devices, console).map(drop)
+        run_in_folders("maps", &stages, folder, console).map(drop)
     }
 }

@@ -44,7 +44,7 @@ use fimbria_pipeline::{
     Finished, OutputError, OutputFolder, RunRecord, Session, Stage, run_command,
 };
 
-use crate::args::{DeviceArgs, ExistingArgs, OutputArgs, ThreadArgs};
+use crate::args::{DeviceArgs, OutputArgs, RunFolder, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -191,34 +191,32 @@ fn run_on_threads(
     run_command(name, stages, out, session).map_err(Failure::Work)
 }
 
-/// What `run` and `demo` do: the stages, each in a folder of its own in `output`, and what was written. Where the
-/// user stops it, `--resume` goes on from what is finished.
+/// What `run`, `maps` and `demo` do: the stages, each in a folder of its own, and what was written. Where the user
+/// stops it, `--resume` goes on from what is finished.
 fn run_in_folders(
     name: &str,
     stages: &[Box<dyn Stage>],
-    output: &Path,
-    existing: &ExistingArgs,
-    threads: ThreadArgs,
-    devices: DeviceArgs,
+    folder: RunFolder,
     console: &Console,
 ) -> Result<Finished, Failure> {
+    let RunFolder { output, existing, threads, devices } = folder;
     let workers = threads.start()?;
     let opened = devices.open(console)?;
     let command_line = command_line();
     let on = devices.backend(&workers, &opened);
     let session = session(on, console, &command_line);
-    let done = fimbria_pipeline::run_stages(name, stages, output, existing.policy(), session);
+    let done = fimbria_pipeline::run_stages(name, stages, &output, existing.policy(), session);
     let is_finished = |name: &str| output.join(name).join("run.json").exists();
     match done {
         Ok(finished) => {
-            report(&finished.record, output, console);
+            report(&finished.record, &output, console);
             Ok(finished)
         }
         Err(_)
             if console.was_interrupted()
                 && stages.iter().any(|stage| is_finished(stage.name())) =>
         {
-            Err(Failure::Interrupted { kept: Some(output.to_owned()) })
+            Err(Failure::Interrupted { kept: Some(output) })
         }
         Err(error) => Err(error.into()),
     }

@@ -9,7 +9,7 @@ use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
 use fimbria_pipeline::stages::methods::folders_beside_fits;
 use fimbria_pipeline::{FileKind, RunConfig, Writes, Written};
 
-use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
+use crate::args::RunArgs;
 use crate::commands::run_in_folders;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -47,23 +47,7 @@ pub(crate) struct Run {
     fix_gradients: bool,
 
     #[command(flatten)]
-    subject: SubjectArgs,
-
-    /// Folder to write
-    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
-    output: PathBuf,
-
-    #[command(flatten)]
-    existing: ExistingArgs,
-
-    #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    run: RunArgs,
 }
 
 /// What a run writes: a folder of each stage, those of fits as their list has them.
@@ -104,7 +88,7 @@ const HELP: &str = "\
 Outputs:
 {outputs}
   What the gradient table does not carry is left out, and a warning says so; what run.fits names is
-  refused. Densities are of degree 12, of degree 4 where no shell has 28 volumes, and left out
+  refused. Densities are of degree 8, of degree 4 where no shell has 28 volumes, and left out
   where none has 15 directions, unless [fod] order says otherwise.
 
 Units:
@@ -177,30 +161,12 @@ Resuming:
 
 impl Run {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            config,
-            mut settings,
-            raw,
-            fix_gradients,
-            subject,
-            output,
-            existing,
-            style,
-            threads,
-            devices,
-        } = self;
+        let Self { dwi, config, mut settings, raw, fix_gradients, run } = self;
         if fix_gradients {
             settings.push("quality.fix_gradients=true".to_owned());
         }
-        let config = match (dwi, config) {
-            (_, Some(path)) => RunConfig::read(&path)?,
-            (dwi, None) => RunConfig {
-                input: subject.files(dwi.unwrap_or_default()),
-                maps: style.style(),
-                ..RunConfig::default()
-            },
-        };
+        let (of_line, folder) = run.on(dwi.unwrap_or_default());
+        let config = config.map_or(Ok(of_line), |path| RunConfig::read(&path))?;
         let mut config = config.with_settings(&settings)?;
         if raw {
             config = config.with_correction();
@@ -209,7 +175,7 @@ impl Run {
             (None, Some(memory)) => memory::limit_to(memory).map_err(Failure::usage)?,
             (allowed, _) => config.input.memory = allowed,
         }
-        let stages = config.stages(&output)?;
-        run_in_folders("run", &stages, &output, &existing, threads, devices, console).map(drop)
+        let stages = config.stages(&folder.output)?;
+        run_in_folders("run", &stages, folder, console).map(drop)
     }
 }
