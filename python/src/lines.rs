@@ -299,7 +299,7 @@ impl LineWriter {
     /// In the format of the name, with the columns and the grid of `like`.
     #[new]
     fn new(path: PathBuf, like: &Lines, position_type: Option<&str>) -> PyResult<Self> {
-        let format = Format::of_name(&path).map_err(error)?;
+        let format = Format::from_name(&path).map_err(error)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let part = path.with_file_name(format!(".{}.{name}", std::process::id()));
         let position_type = position_type.map(datatype).transpose()?;

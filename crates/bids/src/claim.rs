@@ -34,7 +34,7 @@ impl Claim {
 
     /// Waits until nobody else writes what belongs to the derivatives as a whole; `None` where the file
     /// system knows no locks.
-    pub(crate) fn of_root(out: &Path) -> Result<Option<Self>, BidsError> {
+    pub(crate) fn take_root(out: &Path) -> Result<Option<Self>, BidsError> {
         let wait = |file: &File| file.lock().map_err(TryLockError::Error);
         match Self::by(out, "root", &wait)? {
             Claimed::Ours(claim) => Ok(Some(claim)),

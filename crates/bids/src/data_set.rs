@@ -127,11 +127,7 @@ impl DataSet {
     ///
     /// # Errors
     /// [`BidsError::NotThere`] with those that are not.
-    pub fn of_labels(
-        mut self,
-        subjects: &[String],
-        sessions: &[String],
-    ) -> Result<Self, BidsError> {
+    pub fn select(mut self, subjects: &[String], sessions: &[String]) -> Result<Self, BidsError> {
         let plain = |labels: &[String], prefix: &str| -> Vec<String> {
             let plain = |label: &String| label.strip_prefix(prefix).unwrap_or(label).to_owned();
             labels.iter().map(plain).collect()
@@ -313,15 +309,15 @@ mod tests {
         let words =
             |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let names = |subjects: &[&str], sessions: &[&str]| -> Vec<String> {
-            let chosen = all.clone().of_labels(&words(subjects), &words(sessions)).unwrap();
+            let chosen = all.clone().select(&words(subjects), &words(sessions)).unwrap();
             chosen.sessions.iter().map(Session::name).collect()
         };
         assert_eq!(names(&[], &[]).len(), 3);
         assert_eq!(names(&["sub-01"], &[]), ["sub-01"]);
         assert_eq!(names(&["02"], &["ses-b"]), ["sub-02_ses-b"]);
-        let missed = all.clone().of_labels(&words(&["01", "sub-9"]), &[]).unwrap_err().to_string();
+        let missed = all.clone().select(&words(&["01", "sub-9"]), &[]).unwrap_err().to_string();
         assert!(missed.ends_with("no subject 9"), "{missed}");
-        assert!(all.of_labels(&words(&["01"]), &words(&["a"])).is_err());
+        assert!(all.select(&words(&["01"]), &words(&["a"])).is_err());
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl<'p> Heard<'p> {
             chain(error),
             work.display(),
         );
-        let _claim = Claim::of_root(out)?;
+        let _claim = Claim::take_root(out)?;
         put(out, &file(session), final_names(&text).as_bytes(), true).map(drop)
     }
 }
@@ -72,7 +72,7 @@ pub(crate) fn clear(out: &Path, session: &str) -> Result<(), BidsError> {
     if out.join(file(session)).symlink_metadata().is_err() {
         return Ok(());
     }
-    let _claim = Claim::of_root(out)?;
+    let _claim = Claim::take_root(out)?;
     remove(out, &file(session))
 }
 

@@ -42,7 +42,7 @@ pub fn group(data_set: &DataSet, out: &Path, force: bool) -> Result<Group, BidsE
     if finished(out)?.is_empty() {
         return Err(BidsError::NothingDone(out.to_owned()));
     }
-    let _claim = Claim::of_root(out)?;
+    let _claim = Claim::take_root(out)?;
     let finished = finished(out)?;
     let rows = rows_of(&finished);
     let done: Vec<_> = finished.iter().map(|(folder, _)| folder.replace('/', "_")).collect();

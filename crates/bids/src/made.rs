@@ -164,8 +164,8 @@ pub(crate) fn note(
         }
         let of_stage = before.stages.iter().filter(|timed| timed.name == stage);
         record.stages.extend(of_stage.cloned());
-        let told = format!("{stage}: ");
-        let warnings = before.warnings.iter().filter(|warning| warning.starts_with(&told));
+        let prefix = format!("{stage}: ");
+        let warnings = before.warnings.iter().filter(|warning| warning.starts_with(&prefix));
         record.warnings.extend(warnings.cloned());
     }
 }

@@ -12,7 +12,7 @@ use crate::BidsError;
 
 /// Medians of the maps of every fit over the voxels fitted, the share of these, the volumes used, and
 /// how many warnings there were, by the names of columns.
-pub(crate) fn of_run(run: &Path, record: &RunRecord) -> Result<Map<String, Value>, BidsError> {
+pub(crate) fn from_run(run: &Path, record: &RunRecord) -> Result<Map<String, Value>, BidsError> {
     let mut numbers = Map::new();
     for stage in &record.stages {
         if let (true, Some(used)) = (stage.name == "dti", stage.counts.get("volumes_used")) {

@@ -95,7 +95,7 @@ impl Participants {
             names.into_iter().for_each(warn);
         };
         {
-            let _claim = Claim::of_root(&self.out)?;
+            let _claim = Claim::take_root(&self.out)?;
             tell(root.write()?);
         }
         let sessions = self.data_set.sessions.len();
@@ -113,7 +113,7 @@ impl Participants {
         let Outcomes { mut all, stopped, .. } =
             work.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         {
-            let _claim = Claim::of_root(&self.out)?;
+            let _claim = Claim::take_root(&self.out)?;
             tell(citation::write(&self.out, &finished(&self.out)?)?);
         }
         match stopped {
@@ -218,7 +218,7 @@ impl Work<'_> {
         match made {
             Err(error) if machine.progress.is_cancelled() => Err(error),
             Err(error) => {
-                let work = WorkFolder::new(all.work.as_deref(), &all.out).of_session(&name);
+                let work = WorkFolder::new(all.work.as_deref(), &all.out).session_folder(&name);
                 // What cannot be written does not hide why the session failed.
                 let written = heard.write(&all.out, (&name, &work), &error, machine);
                 written.unwrap_or_else(|why| machine.progress.warn(&Page::Bids.behind(why)));

@@ -85,7 +85,7 @@ impl Participants {
         session: &'a Session,
         memory: Option<ByteSize>,
     ) -> Result<Vec<Planned<'a>>, BidsError> {
-        let work = Work::new(self.work.as_deref(), &self.out).of_session(&session.name());
+        let work = Work::new(self.work.as_deref(), &self.out).session_folder(&session.name());
         let plan = |series| {
             self.plan(series, &work, memory).map_err(|error| named(session, series, error))
         };

@@ -55,8 +55,8 @@ impl Ran<'_> {
         let is_constrained =
             self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
         let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
-        let common =
-            Common::new(self.data_set, self.series, labels, tissues).of_table(self.mended());
+        let common = Common::new(self.data_set, self.series, labels, tissues)
+            .with_mended_table(self.mended());
         let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         if is_wanted("sticks") {
             sticks::publish(&self.folder, &self.record, &self.names(), &common, out)?;

@@ -66,7 +66,7 @@ pub(crate) fn rows_of(finished: &[(String, RunRecord)]) -> Vec<Row> {
         series.into_iter().flatten().map(move |series| {
             let name = series["name"].as_str().unwrap_or_default();
             let mut row = row_of(folder, series);
-            row.settings = settings::of_series(record, name);
+            row.settings = settings::from_record(record, name);
             let left_out = left_out(&record.parameters[name]["plan"]);
             row.values.extend(left_out.map(|stages| (LEFT_OUT.to_owned(), Cell::Word(stages))));
             row
@@ -127,7 +127,7 @@ pub(crate) fn doubts(rows: &[Row]) -> Vec<String> {
 /// The row of a series by what the record of its session, in this folder, says of it.
 pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
     let (subject, session) = folder.split_once('/').unwrap_or((folder, "n/a"));
-    let verdicts = verdicts::of_series(series);
+    let verdicts = verdicts::from_series(series);
     Row {
         name: series["name"].as_str().unwrap_or_default().to_owned(),
         subject: subject.to_owned(),
@@ -188,7 +188,7 @@ pub(crate) fn columns_of(rows: &[Row], out: &Path) -> Vec<Column> {
 
 impl Column {
     fn from_session(name: &str, row: &Row, out: &Path) -> Self {
-        let said = |of: Of, unit: &str, description: String| Self {
+        let described_as = |of: Of, unit: &str, description: String| Self {
             name: name.to_owned(),
             unit: unit.to_owned(),
             description,
@@ -200,11 +200,11 @@ impl Column {
             if name == column {
                 let unit = verdicts::number(verdict).map_or(String::new(), |(_, unit)| unit);
                 let what = format!("{}; good: {threshold} ({source})", verdict.name);
-                return said(Of::Verdict, &unit, what);
+                return described_as(Of::Verdict, &unit, what);
             }
             if name.strip_suffix(LEVEL) == Some(&column) {
                 let what = format!("what follows of {column}; good: {threshold}");
-                return said(Of::Level, "", what);
+                return described_as(Of::Level, "", what);
             }
         }
         let of_map = name.strip_suffix("_median").and_then(|map| map.split_once('_'));
@@ -213,29 +213,41 @@ impl Column {
             let map = read_json(&out.join(&row.folder).join(file));
             let what = map["Description"].as_str().unwrap_or(param);
             let unit = map["Units"].as_str().unwrap_or_default();
-            return said(result, unit, format!("median over the voxels fitted: {what}"));
+            return described_as(result, unit, format!("median over the voxels fitted: {what}"));
         }
         if let Some(model) = name.strip_suffix("_fitted_percent") {
-            return said(result, "percent", format!("share of the mask that has maps of {model}"));
+            return described_as(
+                result,
+                "percent",
+                format!("share of the mask that has maps of {model}"),
+            );
         }
         if let Some(theirs) = name.strip_prefix("input_") {
-            return said(input, "", format!("{theirs} of the input's own table of image quality"));
+            return described_as(
+                input,
+                "",
+                format!("{theirs} of the input's own table of image quality"),
+            );
         }
         if name.starts_with(SETTING) {
             let what = "an option of the run, which is not the same in all series".to_owned();
-            return said(Of::Setting, "", what);
+            return described_as(Of::Setting, "", what);
         }
         match name {
             LEFT_OUT => {
                 let what = "stages that were asked for and that the gradient table does not carry";
-                said(Of::Setting, "", what.to_owned())
+                described_as(Of::Setting, "", what.to_owned())
             }
-            "volumes_used" => said(result, "", "volumes that the tensor was fitted to".to_owned()),
-            "warnings" => said(result, "", "how many things run.json warns of".to_owned()),
-            "framewise_displacement_mean" => {
-                said(input, "mm", "mean over the volumes, of the input's confounds".to_owned())
+            "volumes_used" => {
+                described_as(result, "", "volumes that the tensor was fitted to".to_owned())
             }
-            _ => said(result, "", String::new()),
+            "warnings" => described_as(result, "", "how many things run.json warns of".to_owned()),
+            "framewise_displacement_mean" => described_as(
+                input,
+                "mm",
+                "mean over the volumes, of the input's confounds".to_owned(),
+            ),
+            _ => described_as(result, "", String::new()),
         }
     }
 }
@@ -264,14 +276,14 @@ pub(crate) fn described(columns: &[Column]) -> Value {
         all.insert(name.to_owned(), json!({ "Description": description }));
     }
     for Column { name, unit, description, of } in columns {
-        let mut said = json!({ "Description": description });
+        let mut entry = json!({ "Description": description });
         if *of == Of::Level {
-            said["Levels"] = verdicts::levels();
+            entry["Levels"] = verdicts::levels();
         }
         if !unit.is_empty() {
-            said["Units"] = json!(unit);
+            entry["Units"] = json!(unit);
         }
-        all.insert(name.clone(), said);
+        all.insert(name.clone(), entry);
     }
     let page = "the page of its session, from the root of the derivatives";
     all.insert("page".to_owned(), json!({ "Description": page }));
@@ -311,9 +323,9 @@ mod tests {
         assert_eq!(rows[0].value(&columns[0]), Some(&Cell::Number(0.1)));
         assert_eq!(rows[1].value(&columns[0]), None);
         assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad".to_owned())));
-        let said = described(&columns);
-        assert_eq!(said["moved_volumes"]["Units"], "mm");
-        assert_eq!(said["moved_volumes_verdict"]["Levels"]["good"], "as it should be");
+        let descriptions = described(&columns);
+        assert_eq!(descriptions["moved_volumes"]["Units"], "mm");
+        assert_eq!(descriptions["moved_volumes_verdict"]["Levels"]["good"], "as it should be");
     }
 
     #[test]
@@ -328,9 +340,9 @@ mod tests {
         let unit = |name: &str| &*columns.iter().find(|column| column.name == name).unwrap().unit;
         assert_eq!(unit("tensor_md_median"), "mm^2/s");
         assert_eq!(unit("tensor_fitted_percent"), "percent");
-        let said = described(&columns);
+        let descriptions = described(&columns);
         assert_eq!(
-            said["tensor_md_median"]["Description"],
+            descriptions["tensor_md_median"]["Description"],
             "median over the voxels fitted: mean diffusivity"
         );
     }

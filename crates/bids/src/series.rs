@@ -117,7 +117,7 @@ pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, Bi
     let (preprocessed, raw): (Vec<_>, Vec<_>) = all
         .filter(|f| matches!(f.name.entity("desc"), None | Some("preproc")))
         .partition(|f| f.name.entity("desc").is_some());
-    let found = if preprocessed.is_empty() { raw } else { preprocessed };
+    let chosen = if preprocessed.is_empty() { raw } else { preprocessed };
     // Of one series in several spaces the best.
     let rank = |name: &BidsName| match name.entity("space") {
         Some("ACPC") => 0,
@@ -126,7 +126,7 @@ pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, Bi
         Some(_) => 3,
     };
     let mut best: BTreeMap<String, &Named> = BTreeMap::new();
-    for file in found {
+    for file in chosen {
         let key = file.name.clone().without("space").prefix();
         let chosen = best.entry(key).or_insert(file);
         if rank(&file.name) < rank(&chosen.name) {
@@ -251,7 +251,7 @@ fn labels(series: &BidsName, segmentations: &[Segmentation<'_>]) -> BTreeMap<Str
         if let Some(name) = called_of(&file.name).filter(|name| !is_five(name)) {
             labels.entry(name.to_owned()).or_insert_with(|| Labels {
                 image: file.path.clone(),
-                table: tables.of_image(file),
+                table: tables.table_for(file),
             });
         }
     }

@@ -130,14 +130,14 @@ impl Participants {
             // Maps are read again one by one: all of them would be in memory twice.
             drop(products);
             log.adopt(record.stages.iter().cloned());
-            let numbers = machine.on.workers.install(|| numbers::of_run(folder, &record))?;
+            let numbers = machine.on.workers.install(|| numbers::from_run(folder, &record))?;
             record.inputs.extend(one.own_inputs()?);
             let (labels, folder) = (*labels, folder.clone());
             let ran_now = Ran { data_set: &self.data_set, series, labels, folder, record };
-            let quality = verdicts::of_run(&ran_now.folder)?;
+            let quality = verdicts::from_run(&ran_now.folder)?;
             let mut result = json!({
                 "columns": numbers,
-                "input_columns": of_input(series, quality.as_ref()),
+                "input_columns": input_columns(series, quality.as_ref()),
                 verdicts::VERDICTS: quality.map(|quality| quality.verdicts),
                 citation::METHODS: methods,
             });
@@ -163,7 +163,7 @@ impl Participants {
         if session.session.is_none() || session.is_beside_others {
             return Ok(());
         }
-        let _claim = Claim::of_root(&self.out)?;
+        let _claim = Claim::take_root(&self.out)?;
         let subject = format!("sub-{}", session.subject);
         if !subject_page(&self.out, &subject, self.level)? {
             log.warn(Page::Bids, &theirs(&format!("{subject}.html")));
@@ -335,7 +335,7 @@ const MOST_OF_A_ROW: u64 = 1 << 20;
 
 /// What others measured of the input: the mean displacement from volume to volume, and the columns of
 /// QSIPrep's own table.
-fn of_input(series: &Series, quality: Option<&Quality>) -> Map<String, Value> {
+fn input_columns(series: &Series, quality: Option<&Quality>) -> Map<String, Value> {
     let mut columns = Map::new();
     let moved = quality.iter().flat_map(|quality| quality.framewise_mm.iter().flatten());
     let moved: Vec<f64> = moved.copied().collect();

@@ -15,7 +15,7 @@ const VERSION: &str = "version";
 const OWN: [&str; 2] = ["report", "plan"];
 
 /// The settings of the series of this name, by the record of its session.
-pub(crate) fn of_series(record: &RunRecord, name: &str) -> Settings {
+pub(crate) fn from_record(record: &RunRecord, name: &str) -> Settings {
     let mut settings = Settings::from([(VERSION.to_owned(), record.version.clone())]);
     for (stage, parameters) in record.parameters[name].as_object().into_iter().flatten() {
         if !OWN.contains(&stage.as_str()) {

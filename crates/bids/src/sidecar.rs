@@ -43,13 +43,13 @@ impl Common {
     ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
         let dwi = uri(&series.dwi);
-        let said = read_json(&series.dwi.with_file_name({
+        let sidecar = read_json(&series.dwi.with_file_name({
             let name =
                 fimbria_pipeline::BidsName { extension: ".json".to_owned(), ..series.name.clone() };
             name.to_string()
         }));
         // A URI of the input's own data set is one of another data set here.
-        let reference = match &said["SpatialReference"] {
+        let reference = match &sidecar["SpatialReference"] {
             Value::String(own) => own
                 .strip_prefix("bids::")
                 .map_or_else(|| json!(own), |file| json!(format!("bids:{INPUT}:{file}"))),
@@ -73,7 +73,7 @@ impl Common {
     }
 
     /// The same of a gradient table to which this was done.
-    pub(crate) fn of_table(self, mended: Option<String>) -> Self {
+    pub(crate) fn with_mended_table(self, mended: Option<String>) -> Self {
         Self { mended, ..self }
     }
 
@@ -102,9 +102,9 @@ impl Common {
     }
 }
 
-/// What is said, without what is not; numbers of single precision with the digits that they have in it.
-fn as_written(said: Value) -> Value {
-    match said {
+/// A sidecar without what is null; numbers of single precision have the digits that they have in it.
+fn as_written(sidecar: Value) -> Value {
+    match sidecar {
         Value::Object(entries) => {
             let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
             Value::Object(entries.map(|(key, value)| (key, as_written(value))).collect())
@@ -126,15 +126,15 @@ mod tests {
 
     #[test]
     fn a_parameter_that_is_not_given_is_not_in_a_sidecar() {
-        let said = json!({ "a": null, "b": { "c": null, "d": [1] } });
-        assert_eq!(as_written(said), json!({ "b": { "d": [1] } }));
+        let sidecar = json!({ "a": null, "b": { "c": null, "d": [1] } });
+        assert_eq!(as_written(sidecar), json!({ "b": { "d": [1] } }));
     }
 
     #[test]
     fn a_number_of_single_precision_has_no_more_digits_than_it_was_given() {
-        let said = json!({ "a": 0.1_f32, "b": [0.7_f32, 45.0], "c": 0.1, "d": 1e-300, "e": 3 });
+        let sidecar = json!({ "a": 0.1_f32, "b": [0.7_f32, 45.0], "c": 0.1, "d": 1e-300, "e": 3 });
         assert_eq!(
-            as_written(said),
+            as_written(sidecar),
             json!({ "a": 0.1, "b": [0.7, 45.0], "c": 0.1, "d": 1e-300, "e": 3 })
         );
     }

@@ -39,7 +39,7 @@ pub(crate) fn publish(
     common: &Common,
     out: &mut OutputFolder,
 ) -> Result<(), BidsError> {
-    let Some(parameters) = record.parameters.get("sticks").map(|said| &said["sticks"]) else {
+    let Some(parameters) = record.parameters.get("sticks").map(|sidecar| &sidecar["sticks"]) else {
         return Ok(());
     };
     let folder = run.join("sticks");
@@ -48,7 +48,7 @@ pub(crate) fn publish(
         let files: Vec<_> = match stem.split_once('*') {
             None => vec![stem.to_owned()],
             Some((before, after)) => {
-                (1..=n_fibres).map(|fibre| of_fibre(before, fibre, after)).collect()
+                (1..=n_fibres).map(|fibre| fibre_name(before, fibre, after)).collect()
             }
         };
         let files: Vec<_> =
@@ -77,29 +77,29 @@ pub(crate) fn publish(
             ..WriteOptions::default()
         };
         write_image(out.stage(&format!("{place}.nii.gz"))?, &map, &options)?;
-        let mut said = json!({ "Description": description, "Model": model(parameters) });
+        let mut sidecar = json!({ "Description": description, "Model": model(parameters) });
         if !unit.is_empty() {
-            said["Units"] = json!(unit);
+            sidecar["Units"] = json!(unit);
         }
         if is_vector {
-            said["OrientationEncoding"] = json!({
+            sidecar["OrientationEncoding"] = json!({
                 "Type": "unit3vector", "EncodingAxis": 3, "Reference": "xyz",
                 "AntipodalSymmetry": true, "FillValue": 0.0,
             });
         } else if param == "vf" {
-            said["OrientationEncoding"] = json!({ "Type": "scalar" });
+            sidecar["OrientationEncoding"] = json!({ "Type": "scalar" });
         }
         write_json(
             out,
             &format!("{place}.json"),
-            &common.complete(&[Source::Series, Source::Mask], said),
+            &common.complete(&[Source::Series, Source::Mask], sidecar),
         )?;
     }
     Ok(())
 }
 
 /// The image of a fibre; of further dyads that without those of fibres that are hardly there.
-fn of_fibre(before: &str, fibre: u64, after: &str) -> String {
+fn fibre_name(before: &str, fibre: u64, after: &str) -> String {
     match (before, fibre) {
         ("dyads", 2..) => format!("dyads{fibre}_thr0.05"),
         _ => format!("{before}{fibre}{after}"),

@@ -27,7 +27,7 @@ impl LabelTables {
     }
 
     /// The table of an image of labels: that of its own name, or one for all subjects.
-    pub(crate) fn of_image(&self, image: &Named) -> Option<PathBuf> {
+    pub(crate) fn table_for(&self, image: &Named) -> Option<PathBuf> {
         let name = BidsName { extension: ".tsv".to_owned(), ..image.name.clone() };
         let own = image.path.with_file_name(name.to_string());
         if own.exists() {

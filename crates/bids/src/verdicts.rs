@@ -23,7 +23,7 @@ pub(crate) const LEVELS: [(Level, &str, &str); 4] = [
 ///
 /// # Errors
 /// Where they cannot be read.
-pub(crate) fn of_run(run: &Path) -> Result<Option<Quality>, BidsError> {
+pub(crate) fn from_run(run: &Path) -> Result<Option<Quality>, BidsError> {
     let path = run.join("quality").join("quality.json");
     let text = match fimbria_image::read_regular_text(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -35,7 +35,7 @@ pub(crate) fn of_run(run: &Path) -> Result<Option<Quality>, BidsError> {
 }
 
 /// Those that the record of a session has of a series.
-pub(crate) fn of_series(series: &Value) -> Vec<Verdict> {
+pub(crate) fn from_series(series: &Value) -> Vec<Verdict> {
     serde_json::from_value(series[VERDICTS].clone()).unwrap_or_default()
 }
 

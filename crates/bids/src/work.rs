@@ -48,7 +48,7 @@ impl<'a> Work<'a> {
     }
 
     /// The folder of a session (`sub-01_ses-2`), which may not be there.
-    pub(crate) fn of_session(&self, name: &str) -> PathBuf {
+    pub(crate) fn session_folder(&self, name: &str) -> PathBuf {
         self.root().join(name)
     }
 
@@ -63,7 +63,7 @@ impl<'a> Work<'a> {
                 fs::create_dir_all(asked).map_err(BidsError::io("make the folder", asked))?
             }
         }
-        let folder = self.of_session(name);
+        let folder = self.session_folder(name);
         if folder.symlink_metadata().is_ok() {
             if !folder.is_symlink() && self.is_ours(&folder) {
                 return Ok(());
@@ -79,7 +79,7 @@ impl<'a> Work<'a> {
 
     /// Takes away what runs of a session left, and its folder where nothing else is in it.
     pub(crate) fn clear(&self, name: &str) {
-        let folder = self.of_session(name);
+        let folder = self.session_folder(name);
         let is_ours = !folder.is_symlink() && self.is_ours(&folder);
         if is_ours {
             let entries = fs::read_dir(&folder).into_iter().flatten().flatten();

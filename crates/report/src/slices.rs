@@ -102,7 +102,7 @@ impl View {
     }
 
     /// The same slices of the whole volume.
-    pub(crate) fn of_whole_volume(self) -> Self {
+    pub(crate) fn over_whole_volume(self) -> Self {
         Self { low: [0; 3], high: self.canonical.dims, ..self }
     }
 

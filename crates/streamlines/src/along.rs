@@ -79,7 +79,7 @@ impl MapAlong {
                 (below[a] + above).min(dims[a] - 1)
             });
             if share > 0.0 {
-                sum += share * self.of_voxel(voxel)?;
+                sum += share * self.value_at(voxel)?;
             }
         }
         Some(sum)
@@ -94,7 +94,7 @@ impl MapAlong {
         (0..3).all(is_inside).then(|| [0, 1, 2].map(clamped))
     }
 
-    fn of_voxel(&self, voxel: [usize; 3]) -> Option<f64> {
+    fn value_at(&self, voxel: [usize; 3]) -> Option<f64> {
         let value = self.image.data[self.image.grid.index(voxel)];
         value.is_finite().then(|| f64::from(value))
     }
@@ -104,7 +104,7 @@ impl MapAlong {
         let pos_ras = point.map(f64::from);
         match look_up {
             LookUp::Linear => self.at(pos_ras),
-            _ => self.of_voxel(self.within(pos_ras)?.map(|x| x.round() as usize)),
+            _ => self.value_at(self.within(pos_ras)?.map(|x| x.round() as usize)),
         }
     }
 
@@ -117,7 +117,7 @@ impl MapAlong {
                 let ends = [0, 1].map(|k| self.vox_from_ras.apply(pair[k].map(f64::from)));
                 if ends.as_flattened().iter().all(|x| x.is_finite()) {
                     voxels_between(self.image.grid.dims, ends[0], ends[1], |voxel, share| {
-                        if let Some(value) = self.of_voxel(voxel) {
+                        if let Some(value) = self.value_at(voxel) {
                             take(value, mm * share);
                         }
                     });

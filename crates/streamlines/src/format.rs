@@ -97,7 +97,7 @@ impl Format {
     ///
     /// # Errors
     /// [`TractogramError::Unrecognised`], or where it cannot be opened.
-    pub fn of_content(path: &Path) -> Result<Self, TractogramError> {
+    pub fn from_content(path: &Path) -> Result<Self, TractogramError> {
         let mut start = Vec::new();
         let is_folder = path.is_dir();
         if !is_folder {
@@ -116,7 +116,7 @@ impl Format {
     ///
     /// # Errors
     /// [`TractogramError::Extension`] where it asks for none.
-    pub fn of_name(path: &Path) -> Result<Self, TractogramError> {
+    pub fn from_name(path: &Path) -> Result<Self, TractogramError> {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         let asked = FORMATS.into_iter().find(|format| format.0.extension == extension);
         asked.ok_or_else(|| TractogramError::Extension(path.to_owned()))
@@ -227,22 +227,22 @@ mod tests {
             (b"PK\x05\x06", "TRX"),
         ] {
             fs::write(&path, start).unwrap();
-            assert_eq!(Format::of_content(&path).unwrap().to_string(), name);
+            assert_eq!(Format::from_content(&path).unwrap().to_string(), name);
         }
         fs::write(&path, "mrtrix image\n").unwrap();
-        assert!(Format::of_content(&path).is_err());
-        assert!(Format::of_content(folder.path()).is_err());
+        assert!(Format::from_content(&path).is_err());
+        assert!(Format::from_content(folder.path()).is_err());
         fs::write(folder.path().join("header.json"), "{}").unwrap();
-        assert_eq!(Format::of_content(folder.path()).unwrap(), Format::TRX_FOLDER);
-        assert_eq!(Format::of_name(Path::new("a.TRK")).unwrap().to_string(), "TRK");
-        assert_eq!(Format::of_name(Path::new("a.trx")).unwrap(), Format::DEFAULT);
-        assert!(Format::of_name(Path::new("a.nii.gz")).is_err());
+        assert_eq!(Format::from_content(folder.path()).unwrap(), Format::TRX_FOLDER);
+        assert_eq!(Format::from_name(Path::new("a.TRK")).unwrap().to_string(), "TRK");
+        assert_eq!(Format::from_name(Path::new("a.trx")).unwrap(), Format::DEFAULT);
+        assert!(Format::from_name(Path::new("a.nii.gz")).is_err());
     }
 
     #[test]
     fn every_format_of_files_is_asked_for_by_its_extension() {
         for (format, extension, _) in Format::OF_FILES {
-            assert_eq!(Format::of_name(Path::new(&format!("a.{extension}"))).unwrap(), *format);
+            assert_eq!(Format::from_name(Path::new(&format!("a.{extension}"))).unwrap(), *format);
             assert_eq!(format.file_in_folder(), None);
         }
         assert_eq!(Format::OF_FILES.len() + 1, FORMATS.len());

@@ -81,7 +81,7 @@ pub struct WriteOptions {
 /// Where it cannot be opened, is no tractogram, or its header says what cannot be.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn ReadStreamlines>, TractogramError> {
     let path = path.as_ref();
-    (Format::of_content(path)?.0.open)(path)
+    (Format::from_content(path)?.0.open)(path)
 }
 
 /// Starts a tractogram of the given format with what `header` holds, as far as the format can

@@ -51,7 +51,7 @@ impl Tractogram {
         options: &WriteOptions,
     ) -> Result<Counts, TractogramError> {
         let path = path.as_ref();
-        let mut writer = create(path, Format::of_name(path)?, &self.header, options)?;
+        let mut writer = create(path, Format::from_name(path)?, &self.header, options)?;
         writer.write(&self.streamlines)?;
         writer.finish()
     }

@@ -177,7 +177,7 @@ fn run_one<'s>(
 ) -> Result<RunRecord, PipelineError> {
     let name = stage.name();
     let failed = |source| PipelineError::Stage { name, source };
-    let log = Logbook::of_stage(session, name, position);
+    let log = Logbook::for_stage(session, name, position);
     let planned = stage.outputs();
     let mut out = if planned.is_empty() {
         None

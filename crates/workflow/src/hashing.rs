@@ -203,7 +203,7 @@ fn touched(role: &str, path: &Path) -> Vec<Input> {
         };
         files.into_iter().map(named).collect::<Vec<_>>()
     };
-    if path.is_dir() && Format::of_content(path).is_ok() {
+    if path.is_dir() && Format::from_content(path).is_ok() {
         return within(tractogram_files(path), path);
     }
     if !path.is_file() {

@@ -77,7 +77,7 @@ impl<'a> Logbook<'a> {
     }
 
     /// The same for one of several stages.
-    pub(crate) fn of_stage(
+    pub(crate) fn for_stage(
         session: Session<'a>,
         stage: &'static str,
         position: (usize, usize),
@@ -286,7 +286,7 @@ mod tests {
             unfinished: &Unfinished::default(),
             command_line: &[],
         };
-        let stage = Logbook::of_stage(session, "dki", (3, 8));
+        let stage = Logbook::for_stage(session, "dki", (3, 8));
         stage.start("fitting kurtosis", 10);
         stage.warn(Page::Sticks, "no signal");
         Progress::warn(&stage, "no device");

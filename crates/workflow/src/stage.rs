@@ -58,6 +58,9 @@ impl Taken {
     }
 }
 
+/// What is done with a product once a stage has ended.
+type Rest = Box<dyn Fn(&dyn Any) + Send + Sync>;
+
 /// Values that stages hand on in memory, one of each type.
 #[derive(Default)]
 pub struct Products {
@@ -65,8 +68,8 @@ pub struct Products {
     /// The stage at work, what it says that it takes or makes, and what it says that it makes;
     /// `None` where nobody says.
     declared: Option<(&'static str, Vec<TypeId>, Vec<TypeId>)>,
-    /// What is done with products of a type once a stage has ended.
-    resting: HashMap<TypeId, Box<dyn Fn(&dyn Any) + Send + Sync>>,
+    /// By the types of the products.
+    resting: HashMap<TypeId, Rest>,
 }
 
 impl Products {

@@ -517,7 +517,7 @@ fn streamlines_are_written_in_every_format_there_is() {
             format!("track bpx --seeds seed.nii.gz -n 2 --tracks {extension} -o {extension}-out");
         folder.done(&line);
         let path = folder.join(&format!("{extension}-out/tracks.{extension}"));
-        assert_eq!(Format::of_content(&path).unwrap(), *format);
+        assert_eq!(Format::from_content(&path).unwrap(), *format);
         assert_eq!(Tractogram::read(path).unwrap().streamlines.len(), 2);
     }
 }

@@ -62,7 +62,7 @@ pub fn glyphs(
     if !peaks_ras.n_volumes.is_multiple_of(3) {
         return Err(FigureError::Volumes {
             what: style.heading.into(),
-            found: peaks_ras.n_volumes,
+            volumes: peaks_ras.n_volumes,
             needed: "three per direction".into(),
         });
     }

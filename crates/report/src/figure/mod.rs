@@ -83,12 +83,12 @@ pub enum FigureError {
     #[error(transparent)]
     Grid(#[from] GridMismatch),
     /// The image has too few volumes, or not three per direction.
-    #[error("{what} has {found} volumes where {needed} are needed")]
+    #[error("{what} has {volumes} volumes where {needed} are needed")]
     Volumes {
         /// Which image.
         what: String,
         /// Number of volumes it has.
-        found: usize,
+        volumes: usize,
         /// What would do.
         needed: String,
     },
@@ -102,7 +102,7 @@ fn check(image: &Image, mask: &Mask, what: &str, needed: usize) -> Result<(), Fi
     }
     Err(FigureError::Volumes {
         what: what.into(),
-        found: image.n_volumes,
+        volumes: image.n_volumes,
         needed: format!("at least {needed}"),
     })
 }

@@ -25,7 +25,7 @@ pub fn mosaic_outline(
     style: &Scalar<'_>,
 ) -> Result<Figure, FigureError> {
     check(image, mask, style.heading, style.volume + 1)?;
-    let Some(view) = View::new(mask).map(View::of_whole_volume) else {
+    let Some(view) = View::new(mask).map(View::over_whole_volume) else {
         return Ok(empty(style.heading));
     };
     let values = image.volume(style.volume);

@@ -11,7 +11,7 @@ const LONGEST: f64 = 0.9;
 /// 99th percentile. `peaks_ras` has three volumes for a peak, NaN or zero where there is none.
 pub(super) fn sticks(peaks_ras: &Image, mask: &Mask) -> Vec<[[f32; 3]; 2]> {
     let n = peaks_ras.grid.len();
-    let found = || {
+    let peaks = || {
         let of_voxel = |&voxel: &u32| (0..peaks_ras.n_volumes / 3).map(move |peak| (voxel, peak));
         mask.voxels.iter().flat_map(of_voxel).filter_map(|(voxel, peak)| {
             let at =
@@ -21,7 +21,7 @@ pub(super) fn sticks(peaks_ras: &Image, mask: &Mask) -> Vec<[[f32; 3]; 2]> {
             (length > 0.0 && length.is_finite()).then_some((voxel, dir, length))
         })
     };
-    let mut lengths: Vec<f32> = found().map(|(_, _, length)| length as f32).collect();
+    let mut lengths: Vec<f32> = peaks().map(|(_, _, length)| length as f32).collect();
     let longest = percentile(&mut lengths, 0.99).max(f64::MIN_POSITIVE);
     let side = peaks_ras.grid.ras_from_vox.spacing().into_iter().fold(f64::INFINITY, f64::min);
     let stick = |(voxel, dir, length): (u32, [f64; 3], f64)| {
@@ -31,7 +31,7 @@ pub(super) fn sticks(peaks_ras: &Image, mask: &Mask) -> Vec<[[f32; 3]; 2]> {
         let end = |sign: f64| [0, 1, 2].map(|axis| (middle[axis] + sign * half * dir[axis]) as f32);
         [end(-1.0), end(1.0)]
     };
-    found().map(stick).collect()
+    peaks().map(stick).collect()
 }
 
 #[cfg(test)]
@@ -62,10 +62,10 @@ mod tests {
             // Numbers of two digits in single precision.
             pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-5, "{got:?}"));
         };
-        let found = sticks(&peaks, &mask);
-        assert_eq!(found.len(), 3);
-        close(found[0], [[30.0, -0.9, 0.0], [30.0, 0.9, 0.0]]);
-        close(found[1], [[25.1, 0.0, 0.0], [26.9, 0.0, 0.0]]);
-        close(found[2], [[26.0, 0.0, -0.45], [26.0, 0.0, 0.45]]);
+        let drawn = sticks(&peaks, &mask);
+        assert_eq!(drawn.len(), 3);
+        close(drawn[0], [[30.0, -0.9, 0.0], [30.0, 0.9, 0.0]]);
+        close(drawn[1], [[25.1, 0.0, 0.0], [26.9, 0.0, 0.0]]);
+        close(drawn[2], [[26.0, 0.0, -0.45], [26.0, 0.0, 0.45]]);
     }
 }

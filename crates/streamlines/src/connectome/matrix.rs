@@ -3,7 +3,7 @@
 use fimbria_compute::Workers;
 use rayon::prelude::*;
 
-use super::{Nodes, NodesOf};
+use super::{AssignedNodes, Nodes};
 use crate::{LookUp, MapAlong, Statistic, Streamlines, arc_length_mm};
 
 /// What the weights of edges are divided by.
@@ -120,12 +120,12 @@ impl Connectome {
         chunk: &Streamlines,
         weights: Option<&[f64]>,
         workers: &Workers,
-    ) -> Vec<NodesOf> {
+    ) -> Vec<AssignedNodes> {
         assert_eq!(nodes.len(), self.n, "the nodes this matrix was made for");
         assert!(weights.is_none_or(|w| w.len() == chunk.len()), "a weight per streamline");
         let one = |index: usize| {
             let points = chunk.points(index);
-            let of = nodes.of(points);
+            let of = nodes.assigned(points);
             let is_assigned = of.pairs(|_, _| ());
             let mean = |map: &MapAlong| map.statistic(points, LookUp::Linear, Statistic::Mean);
             let values = is_assigned.then(|| {
@@ -284,7 +284,7 @@ mod tests {
         ] {
             let mut matrix = Connectome::along(&nodes, Vec::new(), of);
             let met = matrix.add(&nodes, &lines, Some(&[1.0, 3.0]), &Workers::new(1).unwrap());
-            assert_eq!(met, vec![NodesOf::Ends([Some(0), Some(1)]); 2]);
+            assert_eq!(met, vec![AssignedNodes::Ends([Some(0), Some(1)]); 2]);
             assert_eq!(matrix.lengths_mm(), [0.0, expected, expected, 0.0], "{of:?}");
         }
     }

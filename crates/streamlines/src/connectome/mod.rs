@@ -10,5 +10,5 @@ mod npy;
 
 pub use matrix::{Connectome, EdgeScale, EdgeStatistic};
 pub use names::{NamesError, RegionNames};
-pub use nodes::{Assignment, LabelError, Nodes, NodesOf};
+pub use nodes::{AssignedNodes, Assignment, LabelError, Nodes};
 pub use npy::npy;

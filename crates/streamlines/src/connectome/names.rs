@@ -117,11 +117,11 @@ impl RegionNames {
                     continue;
                 }
             }
-            let found = match &heading {
+            let row = match &heading {
                 Some(heading) => heading.named(text),
                 None => named(text),
             };
-            let (label, name) = found.ok_or_else(|| {
+            let (label, name) = row.ok_or_else(|| {
                 let (path, text) = (path.to_owned(), text.chars().take(60).collect());
                 NamesError::Line { path, line, text }
             })?;

@@ -32,14 +32,14 @@ pub enum Assignment {
 
 /// The nodes of a streamline, by their indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodesOf {
+pub enum AssignedNodes {
     /// Of its first and its last point.
     Ends([Option<u32>; 2]),
     /// Of all that it crosses, ascending.
     All(Vec<u32>),
 }
 
-impl NodesOf {
+impl AssignedNodes {
     /// Hands on each pair of nodes that the streamline connects, the smaller first: of its ends one, of all that it
     /// crosses every pair, and each with itself. Says whether there was one.
     pub fn pairs(&self, mut take: impl FnMut(usize, usize)) -> bool {
@@ -204,9 +204,9 @@ impl Nodes {
     }
 
     /// The nodes of a streamline, scanner RAS+ mm.
-    pub fn of(&self, points: &[[f32; 3]]) -> NodesOf {
+    pub fn assigned(&self, points: &[[f32; 3]]) -> AssignedNodes {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
-            return NodesOf::Ends([None; 2]);
+            return AssignedNodes::Ends([None; 2]);
         };
         let back = || points.iter().rev();
         let ends = match self.assignment {
@@ -228,10 +228,10 @@ impl Nodes {
                 });
                 nodes.sort_unstable();
                 nodes.dedup();
-                return NodesOf::All(nodes);
+                return AssignedNodes::All(nodes);
             }
         };
-        NodesOf::Ends(ends.map(|node| node.map(|node| node as u32)))
+        AssignedNodes::Ends(ends.map(|node| node.map(|node| node as u32)))
     }
 
     /// The node at the first of these points that has one, up to this distance along them.

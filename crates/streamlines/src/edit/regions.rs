@@ -222,9 +222,9 @@ impl Regions {
         for Lattice { grid, vox_from_ras, set_of, sets } in &self.lattices {
             let course_vox = course.iter().map(|pos| vox_from_ras.apply(*pos));
             voxels_on_line(grid.dims, course_vox, |voxel| {
-                let found = set_of[grid.index(voxel)];
-                if found != 0 {
-                    add(set, &sets[found as usize]);
+                let set_here = set_of[grid.index(voxel)];
+                if set_here != 0 {
+                    add(set, &sets[set_here as usize]);
                 }
             });
         }

@@ -47,8 +47,8 @@ fn parse_order(text: &str) -> Result<[Direction; 3], String> {
         let world = LETTERS.iter().position(|pair| pair.contains(&upper))?;
         Some((world, LETTERS[world][1] == upper))
     };
-    let found: Vec<_> = text.chars().filter_map(direction).collect();
-    match <[Direction; 3]>::try_from(found) {
+    let axes: Vec<_> = text.chars().filter_map(direction).collect();
+    match <[Direction; 3]>::try_from(axes) {
         Ok(order) if text.len() == 3 && (0..3).all(|w| order.iter().any(|(o, _)| *o == w)) => {
             Ok(order)
         }

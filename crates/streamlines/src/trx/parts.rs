@@ -42,7 +42,7 @@ impl Part {
 /// Every part by its path inside the TRX, with `/` between components.
 pub(super) type Parts = BTreeMap<String, Part>;
 
-pub(super) fn of_folder(root: &Path) -> Result<Parts, TractogramError> {
+pub(super) fn read_folder(root: &Path) -> Result<Parts, TractogramError> {
     let mut parts = Parts::new();
     // `dpg/GROUP/NAME` is the deepest; one more shows what does not belong there.
     collect(root, "", 4, &mut parts)?;
@@ -73,7 +73,7 @@ fn collect(
     Ok(())
 }
 
-pub(super) fn of_zip(path: &Path) -> Result<Parts, TractogramError> {
+pub(super) fn read_zip(path: &Path) -> Result<Parts, TractogramError> {
     let open = || open_regular(path).map_err(TractogramError::io("open", path));
     let file = open()?;
     let file_length = file.metadata().map_err(TractogramError::io("open", path))?.len();

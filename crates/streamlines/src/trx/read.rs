@@ -7,7 +7,7 @@ use fimbria_image::{ByteOrder, Datatype};
 
 use super::header::TrxHeader;
 use super::name;
-use super::parts::{Part, Parts, of_folder, of_zip};
+use super::parts::{Part, Parts, read_folder, read_zip};
 use crate::scratch::{decode_points, read_onto};
 use crate::{
     Column, ColumnKind, Counts, Group, Header, ReadStreamlines, Streamlines, TractogramError,
@@ -48,11 +48,11 @@ impl Offsets {
 
 impl Reader {
     pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
-        let parts = if path.is_dir() { of_folder(path)? } else { of_zip(path)? };
-        Self::of_parts(path, parts)
+        let parts = if path.is_dir() { read_folder(path)? } else { read_zip(path)? };
+        Self::from_parts(path, parts)
     }
 
-    fn of_parts(path: &Path, mut parts: Parts) -> Result<Self, TractogramError> {
+    fn from_parts(path: &Path, mut parts: Parts) -> Result<Self, TractogramError> {
         let wrong = |why: String| TractogramError::header(path, why);
         let mut text = parts.remove("header.json").ok_or_else(|| wrong("no header.json".into()))?;
         let text = text.read_all().map_err(TractogramError::io("read", path))?;
@@ -102,7 +102,7 @@ impl Reader {
                 }
                 _ => match folder.strip_prefix("dpg/") {
                     Some(group) => {
-                        let kind = of_one_row(kind, &part);
+                        let kind = one_row_kind(kind, &part);
                         check_length(&kind, &part, 1, &file).map_err(wrong)?;
                         let column = read_column(&kind, &mut part, path)?;
                         group_data.push((group.to_owned(), file, column));
@@ -261,7 +261,7 @@ fn check_length(kind: &ColumnKind, part: &Part, rows: u64, file: &str) -> Result
 }
 
 /// Data of a group are one row, whose width a name may leave out.
-fn of_one_row(kind: ColumnKind, part: &Part) -> ColumnKind {
+fn one_row_kind(kind: ColumnKind, part: &Part) -> ColumnKind {
     let numbers = usize::try_from(part.length / (kind.datatype.bits() as u64 / 8)).unwrap_or(0);
     if kind.width == 1 { ColumnKind { width: numbers.max(1), ..kind } } else { kind }
 }

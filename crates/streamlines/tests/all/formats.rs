@@ -37,7 +37,7 @@ fn written(tractogram: &Tractogram, path: &Path) -> Tractogram {
 }
 
 fn named(name: &str) -> Format {
-    Format::of_name(name.as_ref()).unwrap()
+    Format::from_name(name.as_ref()).unwrap()
 }
 
 #[test]

@@ -83,9 +83,9 @@ impl Commit<'_> {
 
     /// True where everything in the folder is ours.
     fn is_ours(&self, root: &Path) -> io::Result<bool> {
-        let mut found = Vec::new();
-        list(root, "", &mut found)?;
-        Ok(found.iter().all(|name| self.is_known(root, name)))
+        let mut files = Vec::new();
+        list(root, "", &mut files)?;
+        Ok(files.iter().all(|name| self.is_known(root, name)))
     }
 
     /// True for what this run has written anew, what an earlier one has written, and what work under way
@@ -102,9 +102,9 @@ impl Commit<'_> {
     /// Takes away the folder that was replaced. What somebody put into it at the last moment goes
     /// where its name now leads.
     pub(super) fn clear(&self, replaced: &Path) {
-        let mut found = Vec::new();
-        let _ = list(replaced, "", &mut found);
-        for name in found.iter().filter(|name| !self.is_known(replaced, name)) {
+        let mut files = Vec::new();
+        let _ = list(replaced, "", &mut files);
+        for name in files.iter().filter(|name| !self.is_known(replaced, name)) {
             let to = self.root.join(name);
             if !to.exists() {
                 let _ = to.parent().map(fs::create_dir_all);
@@ -196,18 +196,18 @@ pub(super) fn undo(place: &Path, root: &Path) -> io::Result<()> {
 
 /// Every file below a folder, by its name from there, `/` between parts; of folders where outputs are made
 /// only their names.
-fn list(folder: &Path, prefix: &str, found: &mut Vec<String>) -> io::Result<()> {
+fn list(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
     let mut entries = fs::read_dir(folder)?.peekable();
     if entries.peek().is_none() && !prefix.is_empty() {
-        found.push(prefix.to_owned()); // a folder without files is somebody's, too
+        files.push(prefix.to_owned()); // a folder without files is somebody's, too
     }
     for entry in entries {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() && !name.starts_with(PREFIX) {
-            list(&entry.path(), &format!("{name}/"), found)?;
+            list(&entry.path(), &format!("{name}/"), files)?;
         } else {
-            found.push(name);
+            files.push(name);
         }
     }
     Ok(())

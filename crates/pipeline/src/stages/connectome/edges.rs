@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_image::read_image;
 use fimbria_streamlines::MapAlong;
-use fimbria_streamlines::connectome::{EdgeScale, EdgeStatistic, NodesOf, npy};
+use fimbria_streamlines::connectome::{AssignedNodes, EdgeScale, EdgeStatistic, npy};
 use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 
@@ -200,12 +200,12 @@ impl Edges {
 }
 
 /// The labels of a streamline, 0 in place of none.
-fn line(of: &NodesOf, labels: &[u32]) -> String {
+fn line(of: &AssignedNodes, labels: &[u32]) -> String {
     let label = |node: &Option<u32>| node.map_or(0, |node| labels[node as usize]).to_string();
     match of {
-        NodesOf::Ends(ends) => ends.each_ref().map(label).join(" "),
-        NodesOf::All(nodes) if nodes.is_empty() => "0".to_owned(),
-        NodesOf::All(nodes) => {
+        AssignedNodes::Ends(ends) => ends.each_ref().map(label).join(" "),
+        AssignedNodes::All(nodes) if nodes.is_empty() => "0".to_owned(),
+        AssignedNodes::All(nodes) => {
             nodes.iter().map(|node| label(&Some(*node))).collect::<Vec<_>>().join(" ")
         }
     }

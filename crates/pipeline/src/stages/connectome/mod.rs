@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_image::{Image, read_image};
-use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes, NodesOf};
+use fimbria_streamlines::connectome::{AssignedNodes, Assignment, Connectome, Nodes};
 use fimbria_workflow::with_sidecar;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ pub struct Connections {
     /// How streamlines meet them.
     pub nodes: Nodes,
     /// The nodes of each streamline, where they are asked for.
-    pub assignments: Vec<NodesOf>,
+    pub assignments: Vec<AssignedNodes>,
     /// What they are called, where a table says so.
     pub names: Option<Vec<String>>,
     /// The names of the maps along the streamlines.

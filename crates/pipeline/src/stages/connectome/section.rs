@@ -113,7 +113,7 @@ pub(in crate::stages) fn meaning(name: &str, rows: &Rows) -> String {
 /// where an end has none.
 pub(in crate::stages) fn pairs(found: &Connections, lines: &Streamlines) -> Vec<f32> {
     let pair = |line: usize| {
-        let (mut first, of) = (None, found.nodes.of(lines.points(line)));
+        let (mut first, of) = (None, found.nodes.assigned(lines.points(line)));
         of.pairs(|a, b| first = first.or(Some((a, b))));
         first
     };

@@ -259,6 +259,6 @@ impl Stage for LoadSeries {
 /// The name of the pruned tractogram: the input's format, as it is or, where it is not there yet, as it
 /// is called. What cannot be read says so when it is.
 fn pruned_name(tractogram: &Path) -> String {
-    let format = Format::of_content(tractogram).or_else(|_| Format::of_name(tractogram));
+    let format = Format::from_content(tractogram).or_else(|_| Format::from_name(tractogram));
     format!("pruned.{}", format.unwrap_or(Format::DEFAULT).extension())
 }

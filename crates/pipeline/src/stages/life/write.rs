@@ -307,7 +307,7 @@ fn write_streamlines(
 ) -> Result<(), StageError> {
     let name = pruned_name(&life.files.tractogram);
     let path = out.stage(&name)?;
-    let format = Format::of_name(name.as_ref())?;
+    let format = Format::from_name(name.as_ref())?;
     let mut reader = open(&life.files.tractogram)?;
     let header = reader.header().clone();
     let holds_weights = format.holds_columns();

@@ -151,7 +151,7 @@ pub(super) fn format_of(
 ) -> Result<Format, StageError> {
     Ok(match (named, first) {
         (Some(Named(TractFormat(format))), _) => *format,
-        (None, Some(first)) => match Format::of_content(first)? {
+        (None, Some(first)) => match Format::from_content(first)? {
             folder if folder == Format::TRX_FOLDER => Format::DEFAULT,
             format => format,
         },

@@ -123,7 +123,7 @@ impl SampleTracts {
         let form = match to.extension().and_then(|extension| extension.to_str()) {
             Some("tsv") => SampledForm::Table,
             Some("txt") => SampledForm::Numbers,
-            _ => SampledForm::Tractogram(Format::of_name(&to)?),
+            _ => SampledForm::Tractogram(Format::from_name(&to)?),
         };
         let is_points = options.along.0 == Sampled::Points;
         match form {

@@ -98,22 +98,22 @@ fn each_rule_finds_the_nodes_that_it_says() {
     let of = |assignment, line: &[f32]| {
         let nodes = Nodes::new(&image, assignment).unwrap();
         let points: Vec<[f32; 3]> = line.iter().map(|x| [*x, 0.0, 0.0]).collect();
-        nodes.of(&points)
+        nodes.assigned(&points)
     };
     let reverse = |most_mm| Assignment::ReverseSearch { most_mm };
     // From 10 mm back to 6; from the other end it is met before the middle.
-    assert_eq!(of(reverse(5.0), &[3.0, 6.0, 8.0, 10.0]), NodesOf::Ends([Some(1), None]));
-    assert_eq!(of(reverse(2.0), &[3.0, 6.0, 8.0, 10.0]), NodesOf::Ends([None, None]));
+    assert_eq!(of(reverse(5.0), &[3.0, 6.0, 8.0, 10.0]), AssignedNodes::Ends([Some(1), None]));
+    assert_eq!(of(reverse(2.0), &[3.0, 6.0, 8.0, 10.0]), AssignedNodes::Ends([None, None]));
     let forward = |most_mm| Assignment::ForwardSearch { most_mm };
-    assert_eq!(of(forward(4.0), &[4.0, 8.0, 10.0]), NodesOf::Ends([Some(0), Some(2)]));
-    assert_eq!(of(forward(2.0), &[4.0, 8.0, 10.0]), NodesOf::Ends([None, None]));
-    assert_eq!(of(forward(2.0), &[6.0, 6.0]), NodesOf::Ends([Some(1), Some(1)]));
+    assert_eq!(of(forward(4.0), &[4.0, 8.0, 10.0]), AssignedNodes::Ends([Some(0), Some(2)]));
+    assert_eq!(of(forward(2.0), &[4.0, 8.0, 10.0]), AssignedNodes::Ends([None, None]));
+    assert_eq!(of(forward(2.0), &[6.0, 6.0]), AssignedNodes::Ends([Some(1), Some(1)]));
     // Between its points too.
     let all = of(Assignment::AllVoxels, &[14.0, 2.0]);
-    assert_eq!(all, NodesOf::All(vec![1, 2]));
+    assert_eq!(all, AssignedNodes::All(vec![1, 2]));
     let mut pairs = Vec::new();
     assert!(all.pairs(|a, b| pairs.push((a, b))));
     assert_eq!(pairs, [(1, 1), (1, 2), (2, 2)]);
     assert!(!of(Assignment::AllVoxels, &[2.0, 4.0]).pairs(|_, _| ()));
-    assert_eq!(of(Assignment::AllVoxels, &[]), NodesOf::Ends([None; 2]));
+    assert_eq!(of(Assignment::AllVoxels, &[]), AssignedNodes::Ends([None; 2]));
 }

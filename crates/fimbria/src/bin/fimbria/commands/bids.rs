@@ -258,7 +258,7 @@ impl Bids {
             settings.push("quality.fix_gradients=true".to_owned());
         }
         let data_set = DataSet::open(&input, datasets)?;
-        let data_set = data_set.of_labels(&participant_label, &session_label)?;
+        let data_set = data_set.select(&participant_label, &session_label)?;
         let done = match level {
             Level::Participant => {
                 let mut config = match config {

@@ -58,7 +58,7 @@ impl Convert {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { options, table, output, threads } = self;
         let to = output.path().clone();
-        let is_tractogram = Format::of_content(&options.input).is_ok();
+        let is_tractogram = Format::from_content(&options.input).is_ok();
         // What is neither is told by reading it.
         if is_tractogram || is_image_name(&options.input) {
             options.check(is_tractogram).map_err(Failure::usage)?;
@@ -68,7 +68,7 @@ impl Convert {
                 return Err(Failure::usage("a gradient table is for images, not for a tractogram"));
             }
             let format =
-                if options.trx_folder { Format::TRX_FOLDER } else { Format::of_name(&to)? };
+                if options.trx_folder { Format::TRX_FOLDER } else { Format::from_name(&to)? };
             let convert = ConvertTractogram { options, format, to };
             let folder = |planned: &[String]| match format.file_in_folder() {
                 Some(_) => output.folder_of_any_name(planned, console),

@@ -84,7 +84,7 @@ impl Info {
         let mut shared = SubjectFiles { mask, ..SubjectFiles::default() };
         gradients.add_to(&mut shared);
         for path in paths {
-            if Format::of_content(&path).is_ok() {
+            if Format::from_content(&path).is_ok() {
                 console.print(&tractogram(&path, lengths, console)?)?;
                 continue;
             }
@@ -132,7 +132,7 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
     let mut line = |what: &str, value: String| {
         let _ = writeln!(text, "  {what:<12} {value}");
     };
-    let format = Format::of_content(path)?;
+    let format = Format::from_content(path)?;
     line("format", format.to_string());
     line("streamlines", header.n_streamlines.map_or("not counted".into(), |n| n.to_string()));
     if let Some(points) = header.n_points {

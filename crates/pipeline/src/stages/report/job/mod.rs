@@ -113,11 +113,11 @@ impl JobPage {
         }
         for name in &names {
             let path = self.folder.join(name);
-            if Format::of_name(&path).is_ok() {
+            if Format::from_name(&path).is_ok() {
                 page = page.section(self.streamlines(name, &path, &maps, &mut scene)?);
             }
         }
-        if names.iter().all(|name| Format::of_name(Path::new(name)).is_err())
+        if names.iter().all(|name| Format::from_name(Path::new(name)).is_err())
             && let Some(path) = unchanged(&self.record, "tractogram")
             && let Ok(tractogram) = Tractogram::read(&path)
         {

@@ -50,7 +50,7 @@ impl CleanCommand {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { options, output, threads } = self;
         let to = output.path().clone();
-        let clean = CleanBundle { options, format: Format::of_name(&to)?, to };
+        let clean = CleanBundle { options, format: Format::from_name(&to)?, to };
         let folder = |planned: &[String]| output.file(planned, console);
         let record = run_on_threads("tract clean", &[&clean], &folder, threads, console)?;
         report(&record, output.path(), console);

@@ -48,7 +48,7 @@ impl EditCommand {
         let Self { options, output, threads } = self;
         options.check().map_err(Failure::usage)?;
         let to = output.path().clone();
-        let edit = EditTracts { options, format: Format::of_name(&to)?, to };
+        let edit = EditTracts { options, format: Format::from_name(&to)?, to };
         let folder = |planned: &[String]| output.file(planned, console);
         let record = run_on_threads("tract edit", &[&edit], &folder, threads, console)?;
         report(&record, output.path(), console);
