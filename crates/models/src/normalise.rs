@@ -47,7 +47,7 @@ pub struct Normalised {
 pub enum NormaliseError {
     /// One tissue would be made the same everywhere.
     #[error(
-        "there are {0} tissues, and normalising takes 2 or more: their sum is made the same everywhere"
+        "normalising makes the sum of tissues the same everywhere: it takes 2 or more, and there is {0}"
     )]
     Tissues(usize),
     /// The polynomial is of no order that is offered.

@@ -16,6 +16,15 @@ pub struct Shell {
     pub volumes: Vec<usize>,
 }
 
+impl Shell {
+    /// Whether its b-values run from one to the next over so much that they are no shell: more than two gaps,
+    /// and more than a quarter of their mean.
+    pub fn is_spread(&self) -> bool {
+        let [low, high] = self.range_s_per_mm2;
+        high - low > (2.0 * GradientTable::SHELL_GAP).max(0.25 * self.b_s_per_mm2)
+    }
+}
+
 impl fmt::Display for Shell {
     /// "b=1000 (30 volumes)", with the range where it is wider than 1 s/mm².
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,6 +30,8 @@ pub enum Doubt {
         /// As above.
         threshold: f64,
     },
+    /// b-values that lie close together form no shell.
+    NoShell(Shell),
     /// Volumes are weighted along more than one direction, says the file beside the series.
     Shaped {
         /// How many.
@@ -56,7 +58,7 @@ impl Doubt {
         } else if smallest > threshold {
             Some(Self::NoB0 { smallest, threshold })
         } else {
-            None
+            table.shells().into_iter().find(Shell::is_spread).map(Self::NoShell)
         }
     }
 
@@ -92,6 +94,16 @@ impl fmt::Display for Doubt {
                 "no volume is unweighted (b up to {threshold} s/mm²; --b0-threshold changes that): \
                  the signal without weighting is extrapolated from b = {smallest} on"
             ),
+            Self::NoShell(shell) => {
+                let [low, high] = shell.range_s_per_mm2;
+                write!(
+                    f,
+                    "b-values from {low:.0} to {high:.0} s/mm² run into each other and are no shell: densities, \
+                     spherical means, mean-signal kurtosis and corrections take these volumes for one at {:.0} \
+                     (--shells chooses others)",
+                    shell.b_s_per_mm2
+                )
+            }
             Self::Shaped { volumes } => write!(
                 f,
                 "the .bshape beside it says that b-tensors of {} are not linear, as all models here need \
@@ -208,6 +220,9 @@ mod tests {
         assert_eq!(doubt_of(&[0.0, 1.0, 2.0, 3.0], 50.0), Some(none));
         assert_eq!(doubt_of(&[0.0, 1.0, 2.0, 3.0], 0.5), Some(Doubt::SmallB(3.0)));
         assert_eq!(doubt_of(&[0.0, 50.0, 100.0], 50.0), Some(Doubt::SmallB(100.0)));
+        assert_eq!(doubt_of(&[0.0, 950.0, 1000.0, 1050.0], 50.0), None, "as scanners spread one b");
+        let running: Vec<_> = (0..50).map(|step| f64::from(step) * 70.0).collect();
+        assert!(matches!(doubt_of(&running, 50.0), Some(Doubt::NoShell(_))));
         let smallest = Doubt::NoB0 { smallest: 700.0, threshold: 50.0 };
         assert_eq!(doubt_of(&[1000.0, 700.0], 50.0), Some(smallest));
     }
