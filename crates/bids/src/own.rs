@@ -73,21 +73,23 @@ pub(crate) fn put(out: &Path, name: &str, text: &[u8], force: bool) -> Result<bo
         }
         // Both may be there when the process is killed.
         write(&note, there.iter().map(|there| format!("{there}\n")).collect::<String>() + &hash)?;
-        let new = note.with_extension("new");
-        fs::write(&new, text).and_then(|()| rename(&new, &path)).map_err(|error| {
-            let _ = fs::remove_file(&new);
-            BidsError::io("write", path)(error)
-        })?;
+        replace(&path, &note.with_extension("new"), text)?;
     }
     write(&note, hash)?;
     Ok(true)
 }
 
-/// In one step: a note that a kill cut short would make our file somebody else's.
+/// A note that a kill cut short would make our file somebody else's.
 fn write(note: &Path, text: String) -> Result<(), BidsError> {
-    let new = PathBuf::from(format!("{}.note", note.display()));
-    let written = fs::write(&new, text).and_then(|()| rename(&new, note));
-    written.map_err(BidsError::io("write", note))
+    replace(note, &PathBuf::from(format!("{}.note", note.display())), text.as_bytes())
+}
+
+/// Writes `text` to `path` in one step, by way of the file `new` on the same disk.
+fn replace(path: &Path, new: &Path, text: &[u8]) -> Result<(), BidsError> {
+    fs::write(new, text).and_then(|()| rename(new, path)).map_err(|error| {
+        let _ = fs::remove_file(new);
+        BidsError::io("write", path)(error)
+    })
 }
 
 /// Removes `name` where it is as we wrote it.

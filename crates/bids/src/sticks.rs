@@ -39,7 +39,7 @@ pub(crate) fn publish(
     common: &Common,
     out: &mut OutputFolder,
 ) -> Result<(), BidsError> {
-    let Some(parameters) = record.parameters.get("sticks").map(|sidecar| &sidecar["sticks"]) else {
+    let Some(parameters) = record.parameters.get("sticks").map(|stages| &stages["sticks"]) else {
         return Ok(());
     };
     let folder = run.join("sticks");

@@ -36,7 +36,7 @@ pub use output::{
     rename,
 };
 pub use record::{Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
-pub use same_work::ensure_same_work;
+pub use same_work::{DifferentWork, ensure_same_work};
 pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use unchanged::{all_unchanged, unchanged};

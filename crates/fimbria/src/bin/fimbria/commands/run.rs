@@ -165,8 +165,8 @@ impl Run {
         if fix_gradients {
             settings.push("quality.fix_gradients=true".to_owned());
         }
-        let (of_line, folder) = run.on(dwi.unwrap_or_default());
-        let config = config.map_or(Ok(of_line), |path| RunConfig::read(&path))?;
+        let (from_line, folder) = run.on(dwi.unwrap_or_default());
+        let config = config.map_or(Ok(from_line), |path| RunConfig::read(&path))?;
         let mut config = config.with_settings(&settings)?;
         if raw {
             config = config.with_correction();
