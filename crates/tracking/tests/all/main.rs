@@ -11,6 +11,7 @@ mod laws;
 mod local;
 mod matrices;
 mod processes;
+mod reseed;
 mod same;
 mod several_devices;
 mod statistics;
