@@ -8,6 +8,7 @@ mod deterministic;
 mod devices;
 mod in_flight;
 mod laws;
+mod lesions;
 mod local;
 mod matrices;
 mod processes;
