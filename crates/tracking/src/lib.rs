@@ -51,12 +51,12 @@ pub use checks::checks;
 pub use counts::Counts;
 pub use densities::{
     Anatomy, Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
-    SeedChances,
+    SeedChances, SeedFixel,
 };
 pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{
-    Collected, Deal, Selected, devices_judge, track, track_among, track_densities, track_on,
-    track_slowly,
+    Collected, Deal, Reseed, Selected, devices_judge, track, track_among, track_densities,
+    track_on, track_reseeded, track_slowly,
 };
 pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;

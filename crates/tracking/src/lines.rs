@@ -48,16 +48,12 @@ impl Collect for Lines {
         if !sample.kept {
             return;
         }
-        let [first, second] = sample.halves();
-        // Both start at the seed.
-        let skip = usize::from(!first.is_empty());
-        let joined = first.iter().rev().chain(second.iter().skip(skip));
         let ras = |p: &[f32; 3]| self.ras_from_vox.apply(p.map(f64::from)).map(|x| x as f32);
-        let seed_point = first.len().saturating_sub(1) as u32;
+        let seed_point = sample.halves()[0].len().saturating_sub(1) as u32;
         let seed = sample.seed;
         self.made.push(Line {
             order: sample.order,
-            points: joined.map(ras).collect(),
+            points: sample.joined().map(ras).collect(),
             numbers: [seed.key, seed.region, sample.number, seed_point],
             ends: sample.ends.map(|end| end as u8),
         });

@@ -114,6 +114,8 @@ pub enum EndReason {
     OutsideTissue = 15,
     /// It has one half only, and this is the other.
     Seed = 16,
+    /// It ended of itself in tissue that is not healthy, of which nothing is asked.
+    Lesion = 17,
 }
 
 impl EndReason {
@@ -124,7 +126,7 @@ impl EndReason {
     }
 
     /// Every reason with its name in records and files.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 17] = [
         (Self::OutsideSamples, "outside samples"),
         (Self::Fraction, "small fraction"),
         (Self::Curvature, "sharp turn"),
@@ -141,5 +143,6 @@ impl EndReason {
         (Self::Fluid, "fluid"),
         (Self::OutsideTissue, "left the brain"),
         (Self::Seed, "seed"),
+        (Self::Lesion, "lesion"),
     ];
 }

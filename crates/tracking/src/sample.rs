@@ -44,6 +44,15 @@ impl<'a> Sample<'a> {
         [first, second]
     }
 
+    /// The points of the streamline: from the far end of the first half through the seed to the far end of the second,
+    /// the seed point once.
+    pub fn joined(&self) -> impl Iterator<Item = &'a [f32; 3]> + use<'a> {
+        let [first, second] = self.halves();
+        // Both start at the seed.
+        let skip = usize::from(!first.is_empty());
+        first.iter().rev().chain(second.iter().skip(skip))
+    }
+
     /// Steps from the seed and voxel of the points of both halves; points that are known to be in the
     /// voxel of the one before are left out.
     pub(crate) fn voxels(

@@ -21,6 +21,7 @@
 //! the number of threads.
 
 mod descent;
+mod filling;
 mod model;
 #[cfg(test)]
 mod tests;
@@ -29,8 +30,9 @@ mod tracks;
 use fimbria_compute::{Interrupted, Progress, Workers};
 
 use self::descent::Descent;
+pub use self::filling::Filling;
 use self::model::Model;
-pub use self::tracks::{FixelAt, FixelLengths};
+pub use self::tracks::{FixelAt, FixelLengths, Traced};
 
 /// How weights are found.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,15 +34,48 @@ struct Rows {
 /// The fixel of a voxel along a unit direction in scanner axes.
 pub type FixelAt<'a> = dyn Fn(u32, [f64; 3]) -> Option<u32> + Sync + 'a;
 
+/// Room for the way of one streamline through voxels.
+#[derive(Debug, Default)]
+pub struct Traced {
+    pieces: Vec<Piece>,
+    dirs: Vec<[f64; 3]>,
+}
+
+impl Traced {
+    /// Tells `each` of the fixels that a streamline passes, in order, and how long it is in each, mm. What runs
+    /// where there is no fixel does not count. In a voxel a streamline has one direction: from where it comes in
+    /// to where it goes out.
+    pub fn fixels(
+        &mut self,
+        points_ras_mm: &[[f32; 3]],
+        tracer: &Tracer,
+        fixel_at: &FixelAt<'_>,
+        mut each: impl FnMut(u32, f64),
+    ) {
+        let Self { pieces, dirs } = self;
+        tracer.trace(points_ras_mm, pieces, dirs);
+        for visit in pieces.chunk_by(|a, b| a.voxel == b.voxel) {
+            let (mut way, mut length_mm) = ([0.0; 3], 0.0);
+            for piece in visit {
+                length_mm += piece.amount;
+                let dir = dirs[piece.point as usize];
+                (0..3).for_each(|i| way[i] += piece.amount * dir[i]);
+            }
+            if let Some(fixel) = unit(way).and_then(|dir| fixel_at(visit[0].voxel, dir)) {
+                each(fixel, length_mm);
+            }
+        }
+    }
+}
+
 impl FixelLengths {
     /// No streamlines, among `fixels` fixels.
     pub fn new(fixels: usize) -> Self {
         Self { fixels, streamlines: 0, blocks: Vec::new() }
     }
 
-    /// Adds the streamlines of which k has the points `offsets[k] .. offsets[k + 1]`, scanner mm. What
-    /// runs where there is no fixel does not count. In a voxel a streamline has one direction: from
-    /// where it comes in to where it goes out.
+    /// Adds the streamlines of which k has the points `offsets[k] .. offsets[k + 1]`, scanner mm, as
+    /// [`Traced`] finds their fixels.
     pub fn add(
         &mut self,
         offsets: &[u64],
@@ -51,21 +84,11 @@ impl FixelLengths {
         fixel_at: &FixelAt<'_>,
         workers: &Workers,
     ) {
-        let row = |scratch: &mut (Vec<Piece>, Vec<[f64; 3]>), pair: &[u64]| {
-            let (pieces, dirs) = scratch;
-            tracer.trace(&points_ras_mm[pair[0] as usize..pair[1] as usize], pieces, dirs);
+        let row = |scratch: &mut Traced, pair: &[u64]| {
+            let points = &points_ras_mm[pair[0] as usize..pair[1] as usize];
             let mut row = Vec::new();
-            for visit in pieces.chunk_by(|a, b| a.voxel == b.voxel) {
-                let mut way = [0.0; 3];
-                let mut length = 0.0;
-                for piece in visit {
-                    length += piece.amount;
-                    let dir = dirs[piece.point as usize];
-                    (0..3).for_each(|i| way[i] += piece.amount * dir[i]);
-                }
-                let fixel = unit(way).and_then(|dir| fixel_at(visit[0].voxel, dir));
-                row.extend(fixel.map(|fixel| (fixel, length as f32)));
-            }
+            scratch
+                .fixels(points, tracer, fixel_at, |fixel, length| row.push((fixel, length as f32)));
             row
         };
         let rows: Vec<Vec<(u32, f32)>> =

@@ -40,7 +40,7 @@ impl Fixels {
         progress: &dyn Progress,
     ) -> Result<Self, FixelsError> {
         let summits = Some(Summits::new(basis, lmax)?);
-        let sphere = Sphere { summits, ..Sphere::new(basis, lmax, options) };
+        let sphere = Sphere { summits, ..Sphere::new(Some(basis), lmax, options) };
         let mut found = Self { first: vec![0], ..Self::default() };
         sphere.each_voxel(field, voxels, workers, progress, |voxel| {
             for Lobe { integral, peak, peak_dir, mean } in voxel.lobes {

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 pub use self::fixels::{Fixels, FixelsError};
 use self::summits::Summits;
+use crate::layout::Layout;
 use crate::peaks::Directions;
 use crate::sh::{ShBasis, evaluate, sh_count};
 
@@ -51,35 +52,41 @@ pub struct Lobes {
     /// Of voxel k they are `first[k] .. first[k + 1]`.
     first: Vec<u32>,
     integrals: Vec<f32>,
+    /// Of each lobe the direction that is highest.
+    dirs: Vec<[f32; 3]>,
     /// The lobe of each direction within its voxel.
     of_direction: Vec<u8>,
 }
 
 impl Lobes {
-    /// The lobes of harmonics of even degrees up to `lmax` in `voxels` of `field`.
+    /// The lobes of harmonics of even degrees up to `order`, or without a basis of the unique entries of forms of
+    /// that order, in `voxels` of `field`.
     ///
     /// # Errors
     /// [`Interrupted`].
     ///
     /// # Panics
-    /// Where the field has another number of volumes than `lmax` has coefficients.
+    /// Where the field has another number of volumes than the order has coefficients.
     pub fn find(
         field: &(dyn SignalSource + Send + Sync),
         voxels: &[u32],
-        (basis, lmax): (ShBasis, usize),
+        (basis, order): (Option<ShBasis>, usize),
         options: LobeOptions,
         workers: &Workers,
         progress: &dyn Progress,
     ) -> Result<Self, Interrupted> {
-        let sphere = Sphere::new(basis, lmax, options);
+        let sphere = Sphere::new(basis, order, options);
         let (mut first, mut integrals, mut of_direction) = (vec![0], Vec::new(), Vec::new());
+        let mut dirs = Vec::new();
         sphere.each_voxel(field, voxels, workers, progress, |voxel| {
             integrals.extend(voxel.lobes.iter().map(|lobe| lobe.integral as f32));
+            dirs.extend(voxel.lobes.iter().map(|lobe| lobe.peak_dir.map(|x| x as f32)));
             of_direction.extend(voxel.of_direction);
             first.push(integrals.len() as u32);
         })?;
         let nearest = workers.install(|| Nearest::new(&sphere.directions.unit));
-        Ok(Self { directions: options.directions, nearest, first, integrals, of_direction })
+        let directions = options.directions;
+        Ok(Self { directions, nearest, first, integrals, dirs, of_direction })
     }
 
     /// Lobes of all voxels.
@@ -95,6 +102,12 @@ impl Lobes {
     /// The integral of each lobe, both of its ends, over the sphere, in units of the density.
     pub fn integrals(&self) -> &[f32] {
         &self.integrals
+    }
+
+    /// Of each lobe the unit direction, of those looked at, in which it is highest, in the axes of the
+    /// coefficients.
+    pub fn dirs(&self) -> &[[f32; 3]] {
+        &self.dirs
     }
 
     /// The numbers of the lobes of voxel `k` of those that were asked for.
@@ -138,11 +151,15 @@ struct Lobe {
 }
 
 impl Sphere {
-    fn new(basis: ShBasis, lmax: usize, options: LobeOptions) -> Self {
+    fn new(basis: Option<ShBasis>, order: usize, options: LobeOptions) -> Self {
         let directions = Directions::new(options.directions);
-        let rows = directions.unit.iter().flat_map(|&dir| evaluate(basis, lmax, dir));
-        let basis = rows.map(|value| value as f32).collect();
-        Self { directions, basis, coefficients: sh_count(lmax), options, summits: None }
+        let row = |&dir: &[f64; 3]| match basis {
+            Some(basis) => evaluate(basis, order, dir),
+            None => entries_along(order, dir),
+        };
+        let basis = directions.unit.iter().flat_map(row).map(|value| value as f32).collect();
+        // Unique entries are as many as harmonics of even degrees.
+        Self { directions, basis, coefficients: sh_count(order), options, summits: None }
     }
 
     /// Hands the lobes of each voxel on, in order.
@@ -245,6 +262,17 @@ impl Sphere {
         lobes.iter_mut().for_each(|lobe| lobe.integral *= each);
         VoxelLobes { lobes, of_direction }
     }
+}
+
+/// What each unique entry of a form, lexicographic, counts for in its value along a direction.
+fn entries_along(order: usize, dir: [f64; 3]) -> Vec<f64> {
+    // Forms of three dimensions have a layout up to orders that nobody stores.
+    let Ok(layout) = Layout::new(order, 3) else { return Vec::new() };
+    let power = |exponents: &[usize; 3]| -> f64 {
+        (0..3).map(|axis| dir[axis].powi(exponents[axis] as i32)).product()
+    };
+    let monomials = layout.exponents_3d();
+    monomials.iter().zip(layout.multiplicities()).map(|(e, n)| n * power(e)).collect()
 }
 
 /// The nearest of the directions to any other, within the half a degree of a cell.

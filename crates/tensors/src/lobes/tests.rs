@@ -3,6 +3,7 @@ use fimbria_compute::dense::vec3::unit;
 use fimbria_image::{Affine, Grid, Image};
 
 use super::*;
+use crate::sh::ShToForm;
 
 const X: [f64; 3] = [1.0, 0.0, 0.0];
 const Y: [f64; 3] = [0.0, 1.0, 0.0];
@@ -33,7 +34,8 @@ fn options() -> LobeOptions {
 fn lobes_of(voxels: &[&[(f64, [f64; 3])]]) -> Lobes {
     let (image, all) = deltas(voxels);
     let workers = Workers::new(1).unwrap();
-    Lobes::find(&image, &all, WHAT, options(), &workers, &Silent).unwrap()
+    let what = (Some(WHAT.0), WHAT.1);
+    Lobes::find(&image, &all, what, options(), &workers, &Silent).unwrap()
 }
 
 fn fixels_of(voxels: &[&[(f64, [f64; 3])]], threads: usize) -> Fixels {
@@ -111,7 +113,7 @@ fn the_integral_is_that_of_the_density() {
     let grid = Grid { dims: [1, 1, 1], ras_from_vox: Affine::IDENTITY };
     let mut image = Image::zeros(grid, 1);
     image.data[0] = 3.0;
-    let (workers, what) = (Workers::new(1).unwrap(), (ShBasis::Mrtrix, 0));
+    let (workers, what) = (Workers::new(1).unwrap(), (Some(ShBasis::Mrtrix), 0));
     let found = Lobes::find(&image, &[0], what, LobeOptions::default(), &workers, &Silent);
     let value = 3.0 * (0.25 / std::f64::consts::PI).sqrt();
     let sum: f32 = found.unwrap().integrals().iter().sum();
@@ -140,4 +142,28 @@ fn the_table_finds_the_nearest_direction() {
         // A cell is 1.8° wide at most: its centre is within 1.3°, counted twice.
         assert!(found - best < 2.6_f64.to_radians(), "{found} {best}");
     }
+}
+
+#[test]
+fn unique_entries_have_the_lobes_of_the_harmonics_that_they_are() {
+    let dir = unit([0.3, -0.5, 0.7]).unwrap();
+    let (image, all) = deltas(&[&[(0.7, X), (0.5, Y)], &[(1.3, dir)]]);
+    let form = ShToForm::new(WHAT.0, WHAT.1).unwrap();
+    let mut entries = Image::zeros(image.grid, sh_count(8));
+    for k in 0..2 {
+        let harmonics: Vec<f64> = (0..45).map(|c| f64::from(image.volume(c)[k])).collect();
+        let of_voxel = form.to_form(&harmonics);
+        (0..45).for_each(|c| entries.volume_mut(c)[k] = of_voxel[c] as f32);
+    }
+    let workers = Workers::new(1).unwrap();
+    let found = Lobes::find(&entries, &all, (None, 8), options(), &workers, &Silent).unwrap();
+    let expected = lobes_of(&[&[(0.7, X), (0.5, Y)], &[(1.3, dir)]]);
+    assert_eq!((found.first.clone(), found.dirs()), (expected.first.clone(), expected.dirs()));
+    for (found, expected) in found.integrals().iter().zip(expected.integrals()) {
+        // Sums of 45 terms in single precision, the largest some tens of times the value.
+        assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
+    }
+    // To the directions, which lie 5° apart.
+    let off = dot(found.dirs()[2].map(f64::from), dir).abs().acos().to_degrees();
+    assert!(off < 4.0, "{off}");
 }

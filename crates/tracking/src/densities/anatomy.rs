@@ -3,7 +3,8 @@
 //! A half that enters the cortex, or leaves the brain, ends there and is right: its last point is where the
 //! cortex begins. One that enters fluid, or ends of itself in white matter, is not, and its streamline is
 //! rejected. Subcortical grey matter is passed through until the half leaves it or ends in it: it then ends
-//! there, where that tissue's share is largest, and is right.
+//! there, where that tissue's share is largest, and is right. Where tissue is not healthy nothing is known of what
+//! fibres do, and nothing is asked: a half goes on there as it would without tissues, and is right if it ends there.
 
 use super::arcs::Pose;
 use crate::EndReason;
@@ -70,6 +71,9 @@ impl Anatomy<'_> {
         why: EndReason,
         next: Option<[f32; 3]>,
     ) -> EndReason {
+        if points.last().is_some_and(|last| self.tissues.at(*last).is_lesion()) {
+            return EndReason::Lesion;
+        }
         if let Some((deepest, _)) = way.deep {
             points.truncate(deepest + 1);
             return EndReason::Deep;
@@ -89,7 +93,10 @@ impl Anatomy<'_> {
     /// matter, if it ends in grey matter.
     pub(super) fn cropped(&self, points: &mut Vec<[f32; 3]>, first: usize) {
         // What ends in a lesion or in nothing is on neither side, and not cut.
-        let is_grey = |at: &usize| self.tissues.at(points[*at]).is_grey();
+        let is_grey = |at: &usize| {
+            let here = self.tissues.at(points[*at]);
+            here.is_grey() && !here.is_lesion()
+        };
         let last_white = (first..points.len()).rev().find(|at| !is_grey(at));
         let Some(at) = last_white.filter(|at| at + 1 < points.len()) else { return };
         points.truncate(at + 2);
@@ -99,7 +106,8 @@ impl Anatomy<'_> {
 
 /// True for ends that tissues allow, and for a seed, of which they say nothing.
 pub(super) fn is_right(end: EndReason) -> bool {
-    matches!(end, EndReason::Cortex | EndReason::Deep | EndReason::OutsideTissue | EndReason::Seed)
+    use EndReason::{Cortex, Deep, Lesion, OutsideTissue, Seed};
+    matches!(end, Cortex | Deep | OutsideTissue | Lesion | Seed)
 }
 
 /// A half on its way through tissues.
@@ -138,6 +146,9 @@ impl Way {
 
     /// The point number `at`, with the tissue there.
     pub(super) fn enter(&mut self, here: Shares, at: usize) -> Step {
+        if here.is_lesion() {
+            return Step::On;
+        }
         if here.sum() < MET {
             return Step::End(EndReason::OutsideTissue, at);
         }

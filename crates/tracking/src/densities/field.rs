@@ -25,6 +25,7 @@ pub(super) const MAX_TERMS: usize = 96;
 pub struct Densities {
     grid: Grid,
     order: usize,
+    frame: BvecFrame,
     slot_plus_1: Vec<u32>,
     /// `[slot + 1][term]`; the first form is zero.
     forms: Vec<f32>,
@@ -99,7 +100,8 @@ impl Densities {
         let vox_from_dir = vox.map(|row| {
             std::array::from_fn(|j| (0..3).map(|k| row[k] * turn[k][j]).sum::<f64>() as f32)
         });
-        Ok(Self { grid, order, slot_plus_1: padded_slots(mask), forms, stride, vox_from_dir })
+        let slot_plus_1 = padded_slots(mask);
+        Ok(Self { grid, order, frame, slot_plus_1, forms, stride, vox_from_dir })
     }
 
     /// The grid.
@@ -110,6 +112,11 @@ impl Densities {
     /// The order of the functions.
     pub fn order(&self) -> usize {
         self.order
+    }
+
+    /// The axes that the functions refer to.
+    pub fn frame(&self) -> BvecFrame {
+        self.frame
     }
 
     /// Bits that depend on all of it, for several processes to compare.

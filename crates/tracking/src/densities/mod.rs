@@ -25,13 +25,14 @@ mod options;
 mod oracle;
 mod ridges;
 mod run;
+mod source;
 mod starts;
 mod transport;
 
 pub use anatomy::Anatomy;
 pub use field::{Densities, DensityError};
 pub use options::{DensityPropagation, DensityRule};
-pub use starts::{Attempts, DensityTracking, SeedChances};
+pub use starts::{Attempts, DensityTracking, SeedChances, SeedFixel};
 
 #[cfg(test)]
 mod tests;

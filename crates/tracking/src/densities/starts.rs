@@ -1,5 +1,7 @@
 //! Where streamlines through densities start, and all they depend on.
 
+use std::sync::Arc;
+
 use fimbria_compute::philox::{Philox, uniform};
 
 use super::anatomy::Anatomy;
@@ -52,8 +54,20 @@ pub enum Attempts {
 /// With which chances seeds are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedChances {
-    /// Sums of the weights up to each seed.
+    /// Sums of the weights up to each of what is drawn: seeds, or fixels at them.
     sums: Vec<f64>,
+    /// Those fixels.
+    fixels: Option<Arc<[SeedFixel]>>,
+}
+
+/// The fibres of one direction at a seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeedFixel {
+    /// The place of the seed in the list.
+    pub seed: u32,
+    /// Their unit direction, in the axes of the densities: streamlines start within 30° of it, one way or the
+    /// other.
+    pub dir: [f32; 3],
 }
 
 impl SeedChances {
@@ -68,10 +82,24 @@ impl SeedChances {
                 sum
             })
             .collect();
-        (sum > 0.0 && sum.is_finite()).then_some(Self { sums })
+        (sum > 0.0 && sum.is_finite()).then_some(Self { sums, fixels: None })
     }
 
-    /// The seed that 64 random bits draw.
+    /// The same where weights are those of fixels: streamlines start along the one that is drawn.
+    pub fn along(self, fixels: Arc<[SeedFixel]>) -> Self {
+        Self { fixels: Some(fixels), ..self }
+    }
+
+    /// The seed that 64 random bits draw, and the direction near which a streamline starts there, if there is one.
+    fn seed(&self, bits: u64) -> (usize, Option<[f32; 3]>) {
+        let place = self.drawn(bits);
+        match &self.fixels {
+            Some(fixels) => (fixels[place].seed as usize, Some(fixels[place].dir)),
+            None => (place, None),
+        }
+    }
+
+    /// What 64 random bits draw.
     fn drawn(&self, bits: u64) -> usize {
         let total = self.sums.last().copied().unwrap_or(0.0);
         // Half a unit keeps it off both ends, but for rounding.
@@ -101,17 +129,22 @@ impl DensityTracking<'_> {
         }
     }
 
-    /// The place of the seed of a streamline in the list, and the number of the streamline.
-    pub(super) fn seed_of(&self, at: u64) -> (usize, u32) {
+    /// The place of the seed of a streamline in the list, the number of the streamline, and the direction near
+    /// which it starts, if there is one.
+    pub(super) fn seed_of(&self, at: u64) -> (usize, u32, Option<[f32; 3]>) {
         match self.attempts {
-            Attempts::PerSeed(n) => ((at / u64::from(n)) as usize, (at % u64::from(n)) as u32),
+            Attempts::PerSeed(n) => {
+                ((at / u64::from(n)) as usize, (at % u64::from(n)) as u32, None)
+            }
             Attempts::UntilKept { .. } => {
                 let [word, further, ..] = self.numbers().at(at, SEED);
-                let evenly = || ((u64::from(word) * self.seeds.len() as u64) >> 32) as usize;
+                let evenly =
+                    || (((u64::from(word) * self.seeds.len() as u64) >> 32) as usize, None);
                 let by = |chances: &SeedChances| {
-                    chances.drawn(u64::from(word) << 32 | u64::from(further))
+                    chances.seed(u64::from(word) << 32 | u64::from(further))
                 };
-                (self.chances.map_or_else(evenly, by), at as u32)
+                let (seed, near) = self.chances.map_or_else(evenly, by);
+                (seed, at as u32, near)
             }
         }
     }

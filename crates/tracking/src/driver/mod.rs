@@ -5,6 +5,7 @@ mod followers;
 mod handing;
 mod hands;
 mod judging;
+mod reseed;
 mod rounds;
 mod select;
 mod serving;
@@ -26,7 +27,8 @@ use crate::tracking::Tracking;
 use devices::Crew;
 pub(crate) use devices::Memory;
 pub(crate) use judging::{Half, Judged, Judging, Made};
-pub use select::{Selected, track_densities};
+pub use reseed::Reseed;
+pub use select::{Selected, track_densities, track_reseeded};
 use single::Single;
 
 /// Makes streamlines on one thread.

@@ -1,11 +1,14 @@
 //! Streamlines through densities dealt out; where so many are to be kept, until they are there.
 
+use std::ops::Range;
+
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Interrupted, Progress};
 
 use super::followers::{Crew, Followers};
+use super::reseed::end_of_stretch;
 use super::threads::Threads;
-use super::{Collected, rounds};
+use super::{Collected, Reseed, rounds};
 use crate::densities::{Attempts, DensityTracking};
 use crate::packed::{put, take};
 use crate::sample::{Collect, Parcel, Sample};
@@ -48,6 +51,22 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
     on: Backend<'_>,
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
+    each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Selected<C>, E> {
+    track_reseeded(tracking, None, on, progress, new, each)
+}
+
+/// The same, where streamlines are started until so many are kept with the chances of `reseed`, if there is one,
+/// in place of [`DensityTracking::chances`].
+///
+/// # Errors
+/// As [`track_densities`].
+pub fn track_reseeded<C: Parcel, E: From<Interrupted> + Send>(
+    tracking: &DensityTracking<'_>,
+    mut reseed: Option<&mut dyn Reseed>,
+    on: Backend<'_>,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Selected<C>, E> {
     let followers = Followers::new(tracking, on.devices, progress);
@@ -63,52 +82,89 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
     progress.start("tracking", select);
     let threads: u64 = on.comm.of_each(on.workers.threads() as u64).into_iter().sum();
     let largest = LARGEST_ROUND.min(OF_A_THREAD.saturating_mul(threads));
-    let quiet = Quiet(progress);
-    let (mut collectors, mut attempts) = (Vec::<C>::new(), 0);
-    let mut kept = 0;
+    let (mut all, mut attempts, mut kept) = (Vec::<C>::new(), 0, 0);
+    let mut stretch = 0..end_of_stretch(0);
     while kept < select && attempts < tracking.total() {
         let wanted = select - kept;
-        let first = attempts;
-        let mut end = (first + round(wanted, kept, first, largest)).min(tracking.total());
-        loop {
-            let mut blocks = Vec::new();
-            let mut numbers = Vec::new();
-            let counting = || Counting { inner: new(), kept: Vec::new() };
-            let threads = Threads::new(tracking, on.workers, &quiet, BLOCK, first..end, counting);
-            let crew = Crew { threads, followers: &followers };
+        let mut end = (attempts + round(wanted, kept, attempts, largest)).min(tracking.total());
+        if reseed.is_some() {
+            end = end.min(stretch.end);
+        }
+        let made = loop {
+            let range = attempts..end;
             let made =
-                rounds::among_processes(crew, on.comm, |(block, kept): (C::Block, Vec<u32>)| {
-                    blocks.push(block);
-                    numbers.extend(kept);
-                    Ok::<(), Interrupted>(())
-                })?;
+                Round::new(tracking, reseed.as_deref(), range, on, progress, &followers, &new)?;
             // The last streamline wanted is the end; what comes after it is made no more.
-            numbers.sort_unstable();
-            let is_too_many = numbers.len() as u64 > wanted;
-            let last = if is_too_many { u64::from(numbers[wanted as usize - 1]) + 1 } else { end };
+            let last = made
+                .numbers
+                .get(wanted as usize)
+                .map_or(end, |_| u64::from(made.numbers[wanted as usize - 1]) + 1);
             let last = on.comm.of_each(last)[0];
-            if last < end {
-                end = last;
-                continue;
+            if let Some(reseed) = &mut reseed {
+                reseed.settle(last == end);
             }
-            let now = on.comm.of_each(numbers.len() as u64)[0];
-            kept += now;
-            progress.advance(now);
-            blocks.into_iter().try_for_each(&mut each)?;
-            // Rounds are many, and what is counted may be of every voxel.
-            for counting in made.collectors {
-                match collectors.first_mut() {
-                    Some(all) => all.merge(counting.inner),
-                    None => collectors.push(counting.inner),
-                }
+            if last == end {
+                break made;
             }
-            break;
+            end = last;
+        };
+        let now = on.comm.of_each(made.numbers.len() as u64)[0];
+        kept += now;
+        progress.advance(now);
+        made.blocks.into_iter().try_for_each(&mut each)?;
+        // Rounds are many, and what is counted may be of every voxel.
+        for collector in made.collectors {
+            match all.first_mut() {
+                Some(first) => first.merge(collector),
+                None => all.push(collector),
+            }
         }
         attempts = end;
+        if let Some(reseed) = reseed.as_mut().filter(|_| end == stretch.end) {
+            reseed.renew(end - stretch.start, on.comm);
+            stretch = end..end_of_stretch(end);
+        }
     }
     let shares = followers.shares();
     followers.end();
-    Ok(Selected { collectors, attempts, kept: Some(kept), shares })
+    Ok(Selected { collectors: all, attempts, kept: Some(kept), shares })
+}
+
+/// Streamlines that were started together.
+struct Round<C: Collect> {
+    /// What they leave behind, and the numbers of those kept, sorted: on the first process.
+    blocks: Vec<C::Block>,
+    numbers: Vec<u32>,
+    collectors: Vec<C>,
+}
+
+impl<C: Parcel> Round<C> {
+    fn new(
+        tracking: &DensityTracking<'_>,
+        reseed: Option<&dyn Reseed>,
+        range: Range<u64>,
+        on: Backend<'_>,
+        progress: &dyn Progress,
+        followers: &Followers,
+        new: &(impl Fn() -> C + Sync),
+    ) -> Result<Self, Interrupted> {
+        let (mut blocks, mut numbers) = (Vec::new(), Vec::new());
+        let chances = reseed.map(Reseed::chances).or(tracking.chances);
+        let tracking = DensityTracking { chances, ..*tracking };
+        let counting = || Counting { inner: new(), kept: Vec::new(), reseed };
+        let quiet = Quiet(progress);
+        let threads = Threads::new(&tracking, on.workers, &quiet, BLOCK, range, counting);
+        let crew = Crew { threads, followers };
+        let made =
+            rounds::among_processes(crew, on.comm, |(block, kept): (C::Block, Vec<u32>)| {
+                blocks.push(block);
+                numbers.extend(kept);
+                Ok::<(), Interrupted>(())
+            })?;
+        numbers.sort_unstable();
+        let collectors = made.collectors.into_iter().map(|counting| counting.inner).collect();
+        Ok(Self { blocks, numbers, collectors })
+    }
 }
 
 /// Streamlines of the next round, `largest` at most, where so many are still wanted, and of `made` so many
@@ -123,18 +179,22 @@ fn round(wanted: u64, kept: u64, made: u64, largest: u64) -> u64 {
     (next.ceil() as u64).clamp(64, largest)
 }
 
-/// Knows the numbers of the streamlines that are kept.
-struct Counting<C> {
+/// Knows the numbers of the streamlines that are kept, and tells of them.
+struct Counting<'a, C> {
     inner: C,
     kept: Vec<u32>,
+    reseed: Option<&'a dyn Reseed>,
 }
 
-impl<C: Collect> Collect for Counting<C> {
+impl<C: Collect> Collect for Counting<'_, C> {
     type Block = (C::Block, Vec<u32>);
 
     fn sample(&mut self, sample: &Sample<'_>) {
         if sample.kept {
             self.kept.push(sample.number);
+            if let Some(reseed) = self.reseed {
+                reseed.pass(sample);
+            }
         }
         self.inner.sample(sample);
     }
@@ -144,7 +204,7 @@ impl<C: Collect> Collect for Counting<C> {
     }
 }
 
-impl<C: Parcel> Parcel for Counting<C> {
+impl<C: Parcel> Parcel for Counting<'_, C> {
     fn merge(&mut self, other: Self) {
         self.inner.merge(other.inner);
     }

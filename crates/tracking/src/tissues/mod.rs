@@ -44,6 +44,11 @@ impl Shares {
         self.white > 0.0 && self.whiteness() >= 0.0
     }
 
+    /// True where most is not healthy.
+    pub(crate) fn is_lesion(self) -> bool {
+        self.other >= MET
+    }
+
     /// True on its grey side.
     pub(crate) fn is_grey(self) -> bool {
         self.whiteness() < 0.0

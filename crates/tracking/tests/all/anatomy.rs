@@ -14,14 +14,15 @@ use crate::several_devices::{Warnings, devices};
 
 /// What voxels are: the number of a volume of the image of five tissues.
 #[derive(Clone, Copy)]
-enum Tissue {
+pub(crate) enum Tissue {
     Cortex,
     Deep,
     White,
     Fluid,
+    Lesion,
 }
 
-fn tissues(of: impl Fn([f32; 3]) -> Tissue) -> Tissues {
+pub(crate) fn tissues(of: impl Fn([f32; 3]) -> Tissue) -> Tissues {
     let mut image = Image::zeros(grid(), 5);
     for index in 0..grid().len() {
         let tissue = of(grid().voxel(index).map(|x| x as f32));
@@ -31,25 +32,25 @@ fn tissues(of: impl Fn([f32; 3]) -> Tissue) -> Tissues {
 }
 
 /// White matter for x from 5 to 25, cortex beyond it.
-fn between_cortices([x, ..]: [f32; 3]) -> Tissue {
+pub(crate) fn between_cortices([x, ..]: [f32; 3]) -> Tissue {
     if (4.5..25.5).contains(&x) { Tissue::White } else { Tissue::Cortex }
 }
 
-fn straight() -> Densities {
+pub(crate) fn straight() -> Densities {
     densities(|_| vec![ALONG_X])
 }
 
-const PLAIN: fn(&Tissues) -> Anatomy<'_> =
+pub(crate) const PLAIN: fn(&Tissues) -> Anatomy<'_> =
     |tissues| Anatomy { tissues, backtrack: false, crop: false, from_boundary: false };
 
 /// Streamlines along maxima from the middle.
-fn along_x(anatomy: Anatomy<'_>, field: &Densities) -> Vec<Line> {
+pub(crate) fn along_x(anatomy: Anatomy<'_>, field: &Densities) -> Vec<Line> {
     let seeds = [seed([15.0, 15.2, 7.3])];
     tracked_within(Some(anatomy), field, &MAXIMA, &seeds, Attempts::PerSeed(4), &best())
 }
 
 /// The ends of a streamline, the one with the smaller x first.
-fn ends(line: &Line) -> [[f32; 3]; 2] {
+pub(crate) fn ends(line: &Line) -> [[f32; 3]; 2] {
     let ends = [line.points[line.n_first - 1], line.points[line.points.len() - 1]];
     if ends[0][0] < ends[1][0] { ends } else { [ends[1], ends[0]] }
 }
@@ -67,7 +68,11 @@ fn streamlines_end_where_the_cortex_begins() {
 }
 
 /// Curves from the middle.
-fn curves(tissues: &Tissues, field: &Densities, curves: &DensityPropagation) -> Vec<Line> {
+pub(crate) fn curves(
+    tissues: &Tissues,
+    field: &Densities,
+    curves: &DensityPropagation,
+) -> Vec<Line> {
     let seeds = [seed([15.0, 15.2, 7.3])];
     tracked_within(Some(PLAIN(tissues)), field, curves, &seeds, Attempts::PerSeed(40), &best())
 }
@@ -310,18 +315,6 @@ fn no_streamline_is_longer_than_it_may_be() {
         }
         assert_eq!(lines.iter().all(|line| line.kept), most > 42.4, "{most}");
     }
-}
-
-#[test]
-fn a_lesion_is_no_boundary_of_white_matter() {
-    let mut image = Image::zeros(grid(), 5);
-    for index in 0..grid().len() {
-        let tissue = if grid().voxel(index)[0] < 15 { 2 } else { 4 };
-        image.volume_mut(tissue)[index] = 1.0;
-    }
-    let tissues = Tissues::new(&image, &grid()).unwrap();
-    let all: Vec<_> = (0..31).map(|x| seed([x as f32, 15.0, 7.0])).collect();
-    assert!(tissues.boundary_seeds(&all, &Space::same(grid())).is_empty());
 }
 
 #[test]

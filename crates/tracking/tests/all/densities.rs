@@ -25,7 +25,7 @@ pub(crate) struct Line {
 }
 
 #[derive(Default)]
-struct All(Vec<Line>);
+pub(crate) struct All(Vec<Line>);
 
 impl Collect for All {
     type Block = Vec<Line>;
@@ -182,7 +182,7 @@ pub(crate) fn best() -> Workers {
 }
 
 pub(crate) const ALONG_X: ([f64; 3], f64) = ([1.0, 0.0, 0.0], 1.0);
-const ALONG_Y: ([f64; 3], f64) = ([0.0, 1.0, 0.0], 1.0);
+pub(crate) const ALONG_Y: ([f64; 3], f64) = ([0.0, 1.0, 0.0], 1.0);
 
 #[test]
 fn the_maxima_of_a_straight_bundle_are_a_straight_line_to_its_ends() {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::options::{Described as _, within};
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
 use crate::stages::load_orientations::OrientationField;
-use crate::stages::track::AnatomyOptions;
+use crate::stages::track::{AnatomyOptions, white_shares};
 use crate::stages::weights::{WeightsError, read_weights};
 use crate::{
     ByteSize, FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError,
@@ -124,24 +124,11 @@ impl WeighByDensities {
         voxels: &[u32],
         log: &Logbook<'_>,
     ) -> Result<Vec<f32>, StageError> {
-        /// Points along an axis of a voxel at which tissues are looked up.
-        const POINTS: usize = 3;
         let act = AnatomyOptions { act: self.act.clone(), ..AnatomyOptions::default() };
         let workers = log.session().on.workers;
-        let Some(tissues) = workers.install(|| act.read(grid, log))? else {
-            return Ok(vec![1.0; voxels.len()]);
-        };
-        let within = |i: usize| (i as f32 + 0.5) / POINTS as f32 - 0.5;
-        let white = |&voxel: &u32| {
-            let centre = grid.voxel(voxel as usize).map(|c| c as f32);
-            let points = (0..POINTS * POINTS * POINTS).map(|i| {
-                let [x, y, z] = centre;
-                let at = [i % POINTS, i / POINTS % POINTS, i / POINTS / POINTS].map(within);
-                tissues.at([x + at[0], y + at[1], z + at[2]]).white
-            });
-            points.sum::<f32>() / (POINTS * POINTS * POINTS) as f32
-        };
-        Ok(voxels.iter().map(white).collect())
+        let tissues = workers.install(|| act.read(grid, log))?;
+        let shares = |tissues| white_shares(tissues, grid, voxels);
+        Ok(tissues.as_ref().map_or_else(|| vec![1.0; voxels.len()], shares))
     }
 
     /// Says how much memory all streamlines take, by the first ones.
@@ -177,7 +164,7 @@ impl WeighByDensities {
         let voxels = &field.mask.voxels;
         let options =
             LobeOptions { least_peak: self.parameters.least_peak as f32, ..LobeOptions::default() };
-        let what = (basis, field.order);
+        let what = (Some(basis), field.order);
         let lobes = Lobes::find(&*field.coefficients, voxels, what, options, workers, log)?;
         let white = self.white(&grid, voxels, log)?;
         let of_lobe = (0..voxels.len()).flat_map(|k| lobes.of_voxel(k).map(move |_| k));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, Image, counted, read_image};
-use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
+use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues, radiological};
 use fimbria_workflow::{Input, Logbook};
 use serde::Serialize;
 
@@ -121,6 +121,22 @@ impl AnatomyOptions {
     }
 }
 
+/// How much of each of `voxels`, by index in the array, of a grid is white matter.
+pub(in crate::stages) fn white_shares(tissues: &Tissues, grid: &Grid, voxels: &[u32]) -> Vec<f32> {
+    /// Points along an axis of a voxel at which tissues are looked up.
+    const POINTS: usize = 3;
+    let within = |i: usize| (i as f32 + 0.5) / POINTS as f32 - 0.5;
+    let white = |&voxel: &u32| {
+        let [x, y, z] = grid.voxel(radiological(grid, voxel as usize)).map(|c| c as f32);
+        let points = (0..POINTS * POINTS * POINTS).map(|i| {
+            let at = [i % POINTS, i / POINTS % POINTS, i / POINTS / POINTS].map(within);
+            tissues.at([x + at[0], y + at[1], z + at[2]]).white
+        });
+        points.sum::<f32>() / (POINTS * POINTS * POINTS) as f32
+    };
+    voxels.iter().map(white).collect()
+}
+
 /// The five tissues of labels.
 fn of_labels(image: &Image, log: &Logbook<'_>) -> Result<Image, LabelError> {
     let labels = Labels::from_image(image);
@@ -140,4 +156,30 @@ fn of_labels(image: &Image, log: &Logbook<'_>) -> Result<Image, LabelError> {
         );
     }
     Ok(tissues)
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_image::Affine;
+
+    use super::*;
+
+    /// On a grid whose x axis is reversed in tracking, and on one where it is not.
+    #[test]
+    fn shares_of_white_matter_are_those_of_the_voxels_asked_for() {
+        for x in [2.0, -2.0] {
+            let grid = Grid { dims: [6, 1, 1], ras_from_vox: Affine::from_spacing([x, 2.0, 2.0]) };
+            let mut image = Image::zeros(grid, 5);
+            image.volume_mut(2)[0] = 1.0;
+            image.volume_mut(0)[3] = 1.0;
+            let tissues = Tissues::new(&image, &grid).unwrap();
+            let shares = white_shares(&tissues, &grid, &[0, 1, 5]);
+            // Half of the points along each axis but x of one slice lie beyond it: 7/9 squared is inside; along x the
+            // share falls from 1 in the middle to 2/3 at a third of a voxel.
+            let across = (7.0_f32 / 9.0).powi(2);
+            assert!((shares[0] - across * 7.0 / 9.0).abs() < 1e-5, "{shares:?}");
+            assert!((shares[1] - across / 9.0).abs() < 1e-5, "{shares:?}");
+            assert_eq!(shares[2], 0.0);
+        }
+    }
 }

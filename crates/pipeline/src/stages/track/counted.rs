@@ -6,10 +6,11 @@ use fimbria_streamlines::Streamlines;
 use fimbria_streamlines::edit::Reshape;
 use fimbria_tracking::{
     Attempts, Collect, Counts, Deal, DensityTracking, EndReason, Lines, Met, Needs, Parcel, Points,
-    Sample, Tally, Tracking, devices_judge, track_among, track_densities,
+    Reseed, Sample, Tally, Tracking, devices_judge, track_among, track_reseeded,
 };
 
 use super::TrackError;
+use super::reseed::DynamicSeeds;
 use crate::{Logbook, Page};
 
 /// A tally, and where wanted the streamlines.
@@ -112,9 +113,10 @@ pub(crate) fn note_who_judges(tracking: &Tracking<'_>, log: &Logbook<'_>) {
     }
 }
 
-/// The same through densities.
+/// The same through densities, from seeds with fixed chances or `dynamic` ones.
 pub(super) fn counted_through_densities<'t>(
     tracking: &DensityTracking<'_>,
+    dynamic: Option<&mut DynamicSeeds>,
     log: &Logbook<'_>,
     new: impl Fn() -> Counted<'t> + Sync,
     mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
@@ -126,8 +128,9 @@ pub(super) fn counted_through_densities<'t>(
         );
     }
     let mut tally = new().tally;
-    let selected =
-        track_densities(tracking, on, log, new, |lines| lines.map_or(Ok(()), &mut each))?;
+    let reseed = dynamic.map(|seeds| seeds as &mut dyn Reseed);
+    let each = |lines: Option<Streamlines>| lines.map_or(Ok(()), &mut each);
+    let selected = track_reseeded(tracking, reseed, on, log, new, each)?;
     selected.collectors.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
     count(&tally, log);

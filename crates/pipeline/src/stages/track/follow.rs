@@ -8,7 +8,9 @@ use fimbria_tracking::{
 use super::counted::{counted, counted_through_densities, reshaping};
 use super::directions::{Directions, Medium};
 use super::edges::Edges;
+use super::parameters::SeedsBy;
 use super::regions::TrackedRegions;
+use super::reseed::DynamicSeeds;
 use super::{TrackError, TrackParameters};
 use crate::options::Resolved;
 use crate::{Logbook, Page};
@@ -48,15 +50,17 @@ pub(super) fn follow<'p>(
         Medium::Densities(densities) => {
             let shortest = Edges::from_grid(directions.grid()).shortest;
             let propagation = options.density_propagation(shortest, densities.order());
-            let chances = chances(options, densities, space, seeds)?;
+            let anatomy = places.constraint();
+            let Drawn { fixed, mut dynamic } =
+                Drawn::new(options, densities, (seeds, space), anatomy, log)?;
             let tracking = DensityTracking {
                 densities,
                 space,
                 propagation: &propagation,
                 rules,
-                anatomy: places.constraint(),
+                anatomy,
                 seeds,
-                chances: chances.as_ref(),
+                chances: fixed.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter.or(seed_set.are_points().then_some(0.0)),
                 one_way: options.one_direction,
@@ -66,7 +70,7 @@ pub(super) fn follow<'p>(
             if let Some(anatomy) = &tracking.anatomy {
                 tell_misplaced(anatomy, &tracking, log);
             }
-            counted_through_densities(&tracking, log, new, each)?
+            counted_through_densities(&tracking, dynamic.as_mut(), log, new, each)?
         }
     };
     if tally.kept.iter().sum::<u64>() == 0 {
@@ -75,18 +79,42 @@ pub(super) fn follow<'p>(
     Ok(tally)
 }
 
-/// With which chances seeds are drawn, where options in effect ask for other than equal ones.
-pub(super) fn chances(
-    options: &Resolved<TrackParameters>,
-    densities: &Densities,
-    space: &Space,
-    seeds: &[Seed],
-) -> Result<Option<SeedChances>, TrackError> {
-    if !options.draws_by_density() {
-        return Ok(None);
+/// With which chances seeds are drawn.
+pub(super) struct Drawn {
+    /// Where they are neither equal nor change.
+    pub(super) fixed: Option<SeedChances>,
+    /// Where they follow the streamlines.
+    pub(super) dynamic: Option<DynamicSeeds>,
+}
+
+impl Drawn {
+    /// As options in effect ask for.
+    pub(super) fn new(
+        options: &Resolved<TrackParameters>,
+        densities: &Densities,
+        (seeds, space): (&[Seed], &Space),
+        anatomy: Option<Anatomy<'_>>,
+        log: &Logbook<'_>,
+    ) -> Result<Self, TrackError> {
+        let (mut fixed, mut dynamic) = (None, None);
+        match options.seeds_by() {
+            SeedsBy::Equal => {}
+            SeedsBy::Density => {
+                let points = seeds.iter().map(|seed| space.to_samples(seed.pos));
+                let chances = SeedChances::new(densities.integrals(points));
+                fixed = Some(chances.ok_or(TrackError::NoDensity)?);
+            }
+            SeedsBy::Dynamic => {
+                // What is below it nobody follows.
+                let shortest = Edges::from_grid(densities.grid()).shortest;
+                let least = options.density_propagation(shortest, densities.order()).cutoff;
+                let tissues = anatomy.map(|anatomy| anatomy.tissues);
+                let seeds = (seeds, space);
+                dynamic = Some(DynamicSeeds::new(densities, seeds, least, tissues, log)?);
+            }
+        }
+        Ok(Self { fixed, dynamic })
     }
-    let integrals = densities.integrals(seeds.iter().map(|seed| space.to_samples(seed.pos)));
-    SeedChances::new(integrals).map(Some).ok_or(TrackError::NoDensity)
 }
 
 /// Warns where tissues and densities can hardly be of one head, and where most seeds lie in the wrong

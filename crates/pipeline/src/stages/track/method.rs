@@ -6,8 +6,8 @@ use fimbria_streamlines::Format;
 
 use super::derivatives::DERIVATIVES;
 use super::{
-    Algorithm, AnatomyOptions, TRACK_WRITES, Through, TrackInRun, TrackParameters, WholeBrain,
-    tracks_name,
+    Algorithm, AnatomyOptions, SeedsBy, TRACK_WRITES, Through, TrackInRun, TrackParameters,
+    WholeBrain, tracks_name,
 };
 use super::{Tracked, section};
 use crate::Taken;
@@ -111,7 +111,13 @@ fn text(track: &WholeBrain) -> Methods {
         }
     };
     let step = step.map_or_else(|| format!("{part} of a voxel"), |mm| format!("{mm} mm"));
+    let is_dynamic = parameters.seeds_by() == SeedsBy::Dynamic;
     let starts = match (select, samples) {
+        (Some(_), _) if is_dynamic => {
+            "points drawn where streamlines so far were fewer than the densities asked for (dynamic seeding), in \
+             voxels"
+                .to_owned()
+        }
         (Some(_), _) => "points drawn at random in voxels".to_owned(),
         (None, Some(1) | None) => "a point in every voxel".to_owned(),
         (None, Some(n)) => format!("{n} points in every voxel"),
@@ -129,10 +135,14 @@ fn text(track: &WholeBrain) -> Methods {
              {kept}.{}",
             if is_constrained { constraint(anatomy) } else { String::new() }
         ),
-        references: match is_constrained {
-            true => vec![reference, "Smith RE et al. NeuroImage 62, 1924 (2012)"],
-            false => vec![reference],
-        },
+        references: [
+            Some(reference),
+            is_dynamic.then_some("Smith RE et al. NeuroImage 119, 338 (2015)"),
+            is_constrained.then_some("Smith RE et al. NeuroImage 62, 1924 (2012)"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     }
 }
 

@@ -17,6 +17,7 @@ mod in_run;
 mod method;
 mod parameters;
 mod regions;
+mod reseed;
 mod resolved;
 mod section;
 mod seed_set;
@@ -26,6 +27,7 @@ mod whole_brain;
 use std::path::{Path, PathBuf};
 
 pub use anatomy::AnatomyOptions;
+pub(in crate::stages) use anatomy::white_shares;
 pub(crate) use counted::{count, note_who_judges};
 pub use directions::{Directions, LoadDirections};
 pub use files::{DirectionFiles, RegionFiles};

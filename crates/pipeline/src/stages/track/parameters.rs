@@ -63,12 +63,19 @@ pub enum SeedsBy {
     Equal,
     /// Each with that of its density.
     Density,
+    /// By what streamlines so far lack of the density.
+    Dynamic,
 }
 
 impl Choice for SeedsBy {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Equal, "equal", "each with the same chance"),
         (Self::Density, "density", "in proportion to the integral of the density of its voxel"),
+        (
+            Self::Dynamic,
+            "dynamic",
+            "where streamlines so far are fewer than the density asks for, by the model of sift2",
+        ),
     ];
 }
 

@@ -162,9 +162,9 @@ impl Resolved<TrackParameters> {
         }
     }
 
-    /// True where seeds are drawn by their densities.
-    pub(super) fn draws_by_density(&self) -> bool {
-        self.seeds_by == Some(Named(SeedsBy::Density))
+    /// How seeds are drawn, where they are.
+    pub(super) fn seeds_by(&self) -> SeedsBy {
+        self.seeds_by.unwrap_or_default().0
     }
 
     /// How many streamlines start through densities.

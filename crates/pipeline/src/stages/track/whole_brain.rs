@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::counted::{Counted, counted, counted_through_densities, reshaping};
 use super::edges::Edges;
-use super::follow::{chances, tell_misplaced};
+use super::follow::{Drawn, tell_misplaced};
 use super::resolved::Setting;
 use super::source::densities_of;
 use super::{
@@ -122,15 +122,17 @@ impl WholeBrain {
         // Where grey matter begins, peaks are few.
         let mask = if anatomy.seed_boundary { &field.mask } else { mask };
         self.tracked(mask, tissues.as_ref(), log, |space, rules, seeds, new, each| {
-            let chances = chances(&options, &densities, space, seeds)?;
+            let anatomy_of = anatomy.constraint(&tissues);
+            let Drawn { fixed, mut dynamic } =
+                Drawn::new(&options, &densities, (seeds, space), anatomy_of, log)?;
             let tracking = DensityTracking {
                 densities: &densities,
                 space,
                 propagation: &propagation,
                 rules,
-                anatomy: anatomy.constraint(&tissues),
+                anatomy: anatomy_of,
                 seeds,
-                chances: chances.as_ref(),
+                chances: fixed.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter,
                 one_way: options.one_direction,
@@ -139,7 +141,7 @@ impl WholeBrain {
             if let Some(anatomy) = &tracking.anatomy {
                 tell_misplaced(anatomy, &tracking, log);
             }
-            counted_through_densities(&tracking, log, new, each)
+            counted_through_densities(&tracking, dynamic.as_mut(), log, new, each)
         })
     }
 

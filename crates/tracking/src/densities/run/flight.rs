@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulp::Simd;
 
+use super::Seeded;
 use super::particle::Particle;
 use crate::EndReason;
 use crate::densities::anatomy::{Retries, Way};
@@ -197,7 +198,8 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
     #[inline(always)]
     fn started(&mut self) -> Option<Particle> {
         while let Some(at) = self.next.next() {
-            let (seed_index, number, pos, key) = self.tracking.seed_at(at);
+            let from = self.tracking.seeded(at);
+            let Seeded { seed_index, number, pos, key, .. } = from;
             let place = Pose { pos, dir: [0.0; 3] };
             let mut particle = Particle {
                 seed_index,
@@ -214,7 +216,7 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
                 has_left_first: false,
                 retries: Retries::default(),
             };
-            match self.tracking.first_place(&self.drawer, pos, key) {
+            match self.tracking.first_place(&self.drawer, &from) {
                 Ok(place) => {
                     (particle.start, particle.at) = (place, place);
                     self.begin_half(&mut particle);

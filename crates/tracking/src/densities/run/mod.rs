@@ -82,19 +82,18 @@ impl DensityTracking<'_> {
         }
     }
 
-    /// Where a streamline with its seed at `pos` starts, and in which direction.
+    /// Where a streamline starts from its seed, and in which direction.
     #[inline(always)]
     fn first_place<S: Simd, const ORDER: usize, const TERMS: usize>(
         &self,
         drawer: &Drawer<'_, S, ORDER, TERMS>,
-        pos: [f32; 3],
-        key: Key,
+        Seeded { pos, near, key, .. }: &Seeded,
     ) -> Result<Pose, EndReason> {
-        let pos = self.anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
+        let pos = self.anatomy.map_or(Ok(*pos), |anatomy| anatomy.start(*pos))?;
         if !self.densities.is_inside(pos) {
             return Err(EndReason::OutsideMask);
         }
-        let mut dir = drawer.first_direction(pos, key)?;
+        let mut dir = drawer.first_direction(pos, *near, *key)?;
         if let Some(anatomy) = self.anatomy.filter(|anatomy| anatomy.from_boundary) {
             let half_step = 0.5 * self.propagation.step_mm;
             let whiteness = |mm| anatomy.tissues.at(drawer.moved(pos, dir, mm)).whiteness();
@@ -105,13 +104,26 @@ impl DensityTracking<'_> {
         Ok(Pose { pos, dir })
     }
 
-    /// Where the seed of a streamline is, in voxels of the densities, and what its numbers depend on.
-    fn seed_at(&self, at: u64) -> (usize, u32, [f32; 3], Key) {
-        let (seed_index, number) = self.seed_of(at);
+    /// How a streamline starts.
+    fn seeded(&self, at: u64) -> Seeded {
+        let (seed_index, number, near) = self.seed_of(at);
         let seed = &self.seeds[seed_index];
         let pos = self.space.to_samples(self.start_of(seed, number));
-        (seed_index, number, pos, Key { item: item_key(seed.key, number), region: seed.region })
+        let key = Key { item: item_key(seed.key, number), region: seed.region };
+        Seeded { seed_index, number, pos, near, key }
     }
+}
+
+/// How a streamline starts.
+struct Seeded {
+    seed_index: usize,
+    number: u32,
+    /// In voxels of the densities.
+    pos: [f32; 3],
+    /// Near which direction, if that is no matter of the densities alone.
+    near: Option<[f32; 3]>,
+    /// What its numbers depend on.
+    key: Key,
 }
 
 struct Starts<'a, const ORDER: usize, const TERMS: usize> {
@@ -131,9 +143,9 @@ impl<const ORDER: usize, const TERMS: usize> WithSimd for Starts<'_, ORDER, TERM
             Drawer::<S, ORDER, TERMS>::new(simd, densities, propagation, tissues, rng_seed);
         let mut starts = Vec::new();
         for at in range {
-            let (_, _, pos, key) = tracking.seed_at(at);
-            if let Ok(place) = tracking.first_place(&drawer, pos, key) {
-                starts.push(Start { place, key });
+            let from = tracking.seeded(at);
+            if let Ok(place) = tracking.first_place(&drawer, &from) {
+                starts.push(Start { place, key: from.key });
             }
         }
         starts

@@ -186,7 +186,7 @@ impl Draw for FirstDirections {
         drawer: &Drawer<'_, S, O, T>,
         _options: &DensityPropagation,
     ) -> Vec<[u32; 6]> {
-        let first = |item| drawer.first_direction(self.pos, Key { item, region: 0 });
+        let first = |item| drawer.first_direction(self.pos, None, Key { item, region: 0 });
         let of = |item| first(item).map_or([0; 6], |dir| bits(Pose { pos: self.pos, dir }));
         (0..self.n).map(of).collect()
     }

@@ -44,8 +44,8 @@ Outputs:
 {outputs}
   Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the
   mask, 6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density; with --act 12
-  cortex, 13 subcortical grey matter, 14 fluid, 15 left the brain; 16 at its seed,
-  as it went one way.
+  cortex, 13 subcortical grey matter, 14 fluid, 15 left the brain, 17 of itself in
+  a lesion; 16 at its seed, as it went one way.
 
 Directions:
   Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics,
