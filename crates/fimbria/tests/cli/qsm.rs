@@ -341,3 +341,41 @@ fn without_a_mask_the_zeros_that_the_field_encloses_are_solved_for() {
     assert_eq!(counts["unknowns"], inside);
     assert_eq!(counts["voxels_left_out"], (SIDE * SIDE * SIDE) as u64 - inside);
 }
+
+/// Transforms of one volume stay on one device: the log and the record say so, and by name which one it is.
+#[test]
+fn of_several_devices_the_log_and_the_record_say_which_makes_a_map() {
+    if fimbria_testing::opencl_device().is_none() {
+        return;
+    }
+    let folder = with_sphere();
+    for method in ["tv", "dtv", "rts"] {
+        let line = format!(
+            "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --method {method} --device opencl:0,1,2 -o {method}"
+        );
+        let line =
+            if method == "dtv" { line } else { line.replace("--v1 v1.nii --fa fa.nii ", "") };
+        let mut command = folder.command(&line);
+        command.env("POCL_DEVICES", "pthread pthread pthread");
+        let ran = Ran::of(&fimbria_testing::output_of(&mut command));
+        assert_eq!(ran.code, Some(0), "`{line}`: {}", ran.stderr);
+        let note = format!("--method {method} is made on one device: the other 2 do nothing here");
+        assert!(ran.stderr.contains(&note), "`{line}`: {}", ran.stderr);
+        let record = folder.json(&format!("{method}/run.json"));
+        let stages = record["stages"].as_array().unwrap();
+        let counts = stages.iter().find(|stage| stage["name"] == "qsm").unwrap()["counts"].clone();
+        let shares: Vec<(&String, u64)> = counts
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(name, _)| name.starts_with("maps_on_"))
+            .map(|(name, share)| (name, share.as_u64().unwrap()))
+            .collect();
+        assert_eq!(shares.len(), 4, "{counts}");
+        let busy: Vec<_> = shares.iter().filter(|(_, share)| *share > 0).collect();
+        assert!(
+            busy.len() == 1 && !busy[0].0.contains('#') && busy[0].0 != "maps_on_cpu",
+            "{counts}"
+        );
+    }
+}

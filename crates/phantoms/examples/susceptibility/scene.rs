@@ -13,6 +13,7 @@ use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::HZ_PER_TESLA;
 
 /// What a head is.
+#[derive(Clone, Copy)]
 pub(crate) struct SceneSpec {
     pub(crate) name: &'static str,
     pub(crate) fibres: Fibres,
@@ -21,6 +22,8 @@ pub(crate) struct SceneSpec {
     pub(crate) tilt_deg: [f64; 3],
     pub(crate) subject: u64,
     pub(crate) voxel_mm: f64,
+    /// Of the grid, whose middle is the head's: less than a head is a part of it.
+    pub(crate) box_mm: [f64; 3],
     /// Whether balls of air lie at the base of the brain, beside those that the head has.
     pub(crate) has_air: bool,
 }
@@ -33,6 +36,7 @@ const PLAIN: SceneSpec = SceneSpec {
     tilt_deg: [6.0, -4.0, 3.0],
     subject: 11,
     voxel_mm: 3.0,
+    box_mm: [180.0, 222.0, 180.0],
     has_air: false,
 };
 
@@ -155,7 +159,7 @@ impl Scene {
     pub(crate) fn new(spec: &SceneSpec, workers: &Workers) -> Result<Self, Box<dyn Error>> {
         let acquisition = Acquisition { b0s: 1, shells: Vec::new() };
         let placement = Placement {
-            dims: [180.0, 222.0, 180.0].map(|mm: f64| (mm / spec.voxel_mm).round() as usize),
+            dims: spec.box_mm.map(|mm: f64| (mm / spec.voxel_mm).round() as usize),
             voxel_mm: [spec.voxel_mm; 3],
             tilt_deg: spec.tilt_deg,
             x_right_to_left: true,

@@ -65,3 +65,18 @@ fn guidance_paints_no_lesion_that_only_diffusion_sees_where_white_matter_is_holl
     // Half the time of 3 mm.
     held("hollow", 4.0);
 }
+
+/// Where total variation is off, guidance mends it, and a lesion in the diffusion images takes that away: more than a
+/// part in a thousand million, but the map stays nearer to the truth than that without guidance.
+#[test]
+fn in_large_voxels_a_lesion_takes_guidance_away_and_no_more() {
+    let (lesions, _) = painted("isotropic", 4.0);
+    let of_diffusion = || lesions.iter().filter(|lesion| lesion.seen == Seen::Diffusion);
+    for Painted { painted, off, .. } in of_diffusion() {
+        // Guided everywhere it is 4.6 ppb, where support is asked for 2.1.
+        assert!(painted[1].abs() < MOST_PPB.max(0.5 * painted[0].abs()), "{painted:?} ppb");
+        assert!(off[1].abs() < off[0].abs(), "{off:?} ppb");
+    }
+    // Of one of them it is more than of any in voxels of 3 mm.
+    assert!(of_diffusion().any(|lesion| lesion.painted[1].abs() > MOST_PPB));
+}

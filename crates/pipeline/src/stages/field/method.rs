@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Fields;
+use super::section::{self, FieldFiles, FieldsOfRun};
 use super::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles, fields};
 use crate::options::{Place, Resolve as _, from_values};
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
@@ -10,7 +11,7 @@ use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::{Derivatives, Source, Written};
 use crate::{Products, Taken};
-use fimbria_image::{Image, read_image};
+use fimbria_image::Image;
 use std::path::Path;
 
 pub(in crate::stages) const METHOD: Method = Method {
@@ -30,10 +31,8 @@ pub(in crate::stages) const METHOD: Method = Method {
         parameters.map_or_else(Vec::new, |p| fields(is_relative(p)).to_vec())
     },
     restored: |record| {
-        let is_local = |file: &&String| file.contains("local") && !file.ends_with(".json");
-        let file = record.outputs.iter().map(|output| &output.file).find(is_local)?.clone();
-        let read =
-            Box::new(move |folder: &Path| Ok(LocalFieldOfRun(read_image(folder.join(&file))?)));
+        let files = FieldFiles::from_record(record)?;
+        let read = Box::new(move |folder: &Path| files.read(folder));
         Some(Box::new(ReadBack { name: "field", read }))
     },
     text: |records| {
@@ -42,8 +41,8 @@ pub(in crate::stages) const METHOD: Method = Method {
         Some(from_values::<FieldParameters>(given).ok()?.resolve(&Place::Command).methods())
     },
     section: Some(PageSection {
-        takes: || vec![Taken::where_made::<Fields>(), Taken::where_made::<LocalFieldOfRun>()],
-        draw: |_| Ok(None),
+        takes: || vec![Taken::where_made::<Fields>(), Taken::where_made::<FieldsOfRun>()],
+        draw: |shown| Ok(section::section(shown.products)?),
     }),
     derivatives: Some(Derivatives {
         sources: &[Source::Scan],
@@ -74,11 +73,8 @@ pub(in crate::stages) fn scan_of(run: &RunContext<'_>) -> Result<Option<PhaseFil
     run.tables.contains_key("gre").then(|| run.options("gre")).transpose()
 }
 
-/// The local field that a finished run left, ppm: of one under way its [`Fields`] have it.
-pub(in crate::stages) struct LocalFieldOfRun(Image);
-
 /// The local field of a run, ppm.
 pub(in crate::stages) fn local_field(products: &Products) -> Option<&Image> {
     let made = products.find::<Fields>().map(|fields| &fields.local);
-    made.or_else(|| products.find::<LocalFieldOfRun>().map(|field| &field.0))
+    made.or_else(|| products.find::<FieldsOfRun>().map(|fields| &fields.local))
 }

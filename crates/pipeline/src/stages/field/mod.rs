@@ -13,6 +13,7 @@ mod order;
 pub(super) mod phase_files;
 mod radians;
 mod readouts;
+mod section;
 mod times;
 mod total;
 mod ways;
@@ -117,16 +118,18 @@ impl MakeField {
 
     fn maps(&self) -> Vec<&'static MapSpec> {
         let [total, local] = self.fields();
-        let mut maps = vec![total, local, &MASK, &QUALITY];
         let weighs =
             |files: &PhaseFiles| !files.magnitude.is_empty() || !files.imaginary.is_empty();
-        if self.files.as_ref().is_none_or(weighs) {
-            maps.push(&WEIGHTS);
-        }
         let has_decay =
             |files: &PhaseFiles| weighs(files) && files.te.len() != 1 && !files.relative;
+        // What a table of regions shows first comes first.
+        let mut maps = Vec::new();
         if self.files.as_ref().is_none_or(has_decay) {
             maps.push(&R2STAR);
+        }
+        maps.extend([local, total, &MASK, &QUALITY]);
+        if self.files.as_ref().is_none_or(weighs) {
+            maps.push(&WEIGHTS);
         }
         maps
     }

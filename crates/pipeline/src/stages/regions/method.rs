@@ -1,14 +1,13 @@
 //! Regions among all methods: in a run, of all maps that it has made; and on its page.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_image::{MapKind, counted};
-use fimbria_report::{Section, Table};
+use fimbria_image::MapKind;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::section::section;
 use super::{MapFile, REGIONS_WRITES, RegionTable, Segmentation, SumUpRegions};
 use crate::options::{Described as _, Takes};
 use crate::stages::in_run::{InRun, RunContext, Stages, When};
@@ -106,51 +105,4 @@ fn stages(run: &RunContext<'_>) -> Stages {
     maps.extend(SumUpRegions::given(map));
     let segmentation = Segmentation { labels, lut };
     Ok(vec![Box::new(SumUpRegions { segmentation, maps, takes })])
-}
-
-/// The means, a row for each region.
-fn section(table: &RegionTable) -> Section {
-    /// Columns and rows that a page has room for.
-    const MOST: [usize; 2] = [8, 120];
-    let mut maps: Vec<&str> = Vec::new();
-    let mut regions: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-    for line in table.0.lines().skip(1) {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let [index, name, map, _, _, _, mean, sd, ..] = cells[..] else { continue };
-        if !maps.contains(&map) {
-            maps.push(map);
-        }
-        let row = regions.entry(index.parse().unwrap_or(0)).or_insert_with(|| {
-            vec![if name == index { index.to_owned() } else { format!("{index} {name}") }]
-        });
-        if row.len() <= MOST[0] {
-            row.push(mean_and_sd(mean, sd));
-        }
-    }
-    let (n_maps, n_regions) = (maps.len(), regions.len());
-    maps.truncate(MOST[0]);
-    let columns = std::iter::once("region").chain(maps).map(str::to_owned).collect();
-    let rows = regions.into_values().take(MOST[1]).collect();
-    let caption =
-        "Mean ± standard deviation over the voxels of each region that have a value.".to_owned();
-    let all = format!(
-        "{} and {}; medians, percentiles, volumes and what is not shown here are in regions/regions.tsv.",
-        counted(n_regions, "region"),
-        counted(n_maps, "map")
-    );
-    Section::new("Regions").text(all).table(Table { caption, columns, rows })
-}
-
-/// With three digits; empty where there is no mean.
-fn mean_and_sd(mean: &str, sd: &str) -> String {
-    let number = |text: &str| {
-        let x = text.parse::<f64>().ok()?;
-        let is_small = x != 0.0 && !(1e-2..1e4).contains(&x.abs());
-        Some(if is_small { format!("{x:.2e}") } else { format!("{x:.3}") })
-    };
-    match (number(mean), number(sd)) {
-        (Some(mean), Some(sd)) => format!("{mean} ± {sd}"),
-        (Some(mean), None) => mean,
-        (None, _) => String::new(),
-    }
 }

@@ -1,6 +1,7 @@
 //! The stage that sums maps up over the regions of a segmentation.
 
 mod method;
+mod section;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
