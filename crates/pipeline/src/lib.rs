@@ -63,10 +63,11 @@ pub use output::{
     rename,
 };
 pub use record::{Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
-pub use run::{ConfigError, Preset, ReportConfig, RunConfig, Study, demo_stages};
+pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use stages::fits::follow::{TooManyVolumes, follow};
+pub use stages::studies::Study;
 pub use surfaces::{MeshSpace, SurfaceError};
 pub use transforms::{TransformError, TransformFile};
 pub use unfinished::{Held, Unfinished};
