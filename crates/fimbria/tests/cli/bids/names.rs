@@ -181,7 +181,8 @@ fn the_models_of_a_study_have_their_labels() {
         assert_eq!(sidecar["Units"], "mm^2/s");
         folder.image(&format!("{at}-md{desc}_dwimap.nii.gz")).data
     });
-    assert!(tensors[0] != tensors[1] && tensors[1] != tensors[2]);
+    // The tensor of the run is of the same volumes as that to 1200.
+    assert!(tensors[0] == tensors[1] && tensors[1] != tensors[2]);
     folder.done("bids in out group");
     let columns = folder.json("out/group_dwi.json");
     for name in ["tensor_md_median", "tensor_md_b1200_median"] {
@@ -189,7 +190,7 @@ fn the_models_of_a_study_have_their_labels() {
     }
     assert!(columns["tensor_b4000_fitted_percent"].is_object());
     let words = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
-    assert!(words.contains("1200") && words.contains("4000"), "{words}");
+    assert_eq!(words.matches("Volumes used").count(), 2, "{words}");
 }
 
 #[test]
