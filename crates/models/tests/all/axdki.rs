@@ -73,18 +73,18 @@ fn symmetric_tissue_comes_back() {
     let fit = fitted(&series(&table, |s| s), &table);
     for voxel in 0..N {
         let (d, w, axis) = truth(voxel);
-        // Rounding of samples (6e-8) times a condition of some 1e4: b² differs little over two shells.
+        if d[0] - d[1] < 0.15 {
+            // Of a ball no axis is known, nor what is along it.
+            continue;
+        }
+        // Rounding of samples (6e-8) times a condition of some 1e3: b² differs little over two shells.
         for (name, expected) in [("AD", d[0]), ("RD", d[1])] {
             let off = (1e3 * value(&fit, name, voxel) - expected).abs();
-            assert!(off < 1e-3, "{voxel} {name} {off}");
-        }
-        if d[0] - d[1] < 0.15 {
-            // Of a ball no axis is known.
-            continue;
+            assert!(off < 1e-4, "{voxel} {name} {off}");
         }
         for (name, expected) in [("Wpar", w[0]), ("Wperp", w[1]), ("MKT", w[2])] {
             let off = (value(&fit, name, voxel) - expected).abs();
-            assert!(off < 5e-3, "{voxel} {name} {off}");
+            assert!(off < 1e-4, "{voxel} {name} {off}");
         }
         let direction = fit.map("direction").unwrap();
         let direction: Vec<f64> = (0..3).map(|i| f64::from(direction.volume(i)[voxel])).collect();
@@ -105,12 +105,12 @@ fn all_entries_of_the_tensors_give_the_same_where_they_are_symmetric() {
         }
         for name in ["MD", "AD", "RD"] {
             let [a, b] = [&symmetric, &full].map(|fit| value(fit, name, voxel));
-            assert!((a / b - 1.0).abs() < 2e-3, "{voxel} {name} {a} {b}");
+            assert!((a / b - 1.0).abs() < 1e-4, "{voxel} {name} {a} {b}");
         }
         for name in ["MK", "AK", "RK", "MKT"] {
             let [a, b] = [&symmetric, &full].map(|fit| value(fit, name, voxel));
-            // MK of `dki` is a sum over directions or a series, good to 1e-3; rounding as above.
-            assert!((a - b).abs() < 1e-2 * b.abs().max(1.0), "{voxel} {name} {a} {b}");
+            // Rounding as above.
+            assert!((a - b).abs() < 1e-3 * b.abs().max(1.0), "{voxel} {name} {a} {b}");
         }
     }
 }
@@ -132,7 +132,8 @@ fn eight_numbers_are_known_better_than_twenty_two() {
         off[off.len() / 2]
     };
     let [ours, theirs] = [spread(&symmetric), spread(&full)];
-    assert!(ours < 0.9 * theirs, "{ours} {theirs}");
+    // Of 240 voxels some 0.83; medians scatter by a tenth.
+    assert!(ours < 0.95 * theirs, "{ours} {theirs}");
 }
 
 #[test]
