@@ -77,7 +77,7 @@ def rivals(table):
         def fit(samples):
             model = MapmriModel(
                 table, radial_order=order, laplacian_regularization=True, laplacian_weighting=weighting,
-                positivity_constraint=False, bval_threshold=2000,
+                positivity_constraint=False, bval_threshold=2001,
             )
             made = [model.fit(voxel) for voxel in samples]
             return {"RTOP": np.array([one.rtop() for one in made]), "MSD": np.array([one.msd() for one in made])}
