@@ -73,6 +73,7 @@ COMMANDS = [
     "fit msdki head/dwi.nii --mask head/mask.nii -o out",
     "fit noddi head/dwi.nii --mask head/mask.nii -o out",
     "fit fwdti head/dwi.nii --mask head/mask.nii -o out",
+    "fit axdki head/dwi.nii --mask head/mask.nii -o out",
     "fit smt head/dwi.nii --mask head/mask.nii --compartments two -o out",
     "fit mapmri head/dwi.nii --mask head/mask.nii --order 4 --positive --laplacian gcv -o out",
     "fit dkimicro head/dwi.nii --mask head/mask.nii -o out",

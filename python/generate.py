@@ -31,6 +31,7 @@ CLASSES = {
     "noddi": ("NeuriteModel", None),
     "fwdti": ("FreeWaterTensorModel", None),
     "smt": ("SphericalMeanModel", None),
+    "axdki": ("AxialKurtosisModel", None),
     "dkimicro": ("KurtosisMicrostructureModel", None),
     "mapmri": ("MapmriModel", None),
     "expr": ("ExpressionModel", None),
@@ -115,6 +116,7 @@ CLASS_EXAMPLES = {
         "(0.2, 0.00077)",
     ),
     "smt": ([*OF_A_FIBRE, "made = SphericalMeanModel(table).fit(signal)", "made.uFA.shape, made.long.shape"], "((), ())"),
+    "axdki": ([*OF_A_FIBRE, "made = AxialKurtosisModel(table).fit(signal)", "made.MK.shape, made.direction.shape"], "((), (3,))"),
     "dkimicro": ([*OF_A_FIBRE, "made = KurtosisMicrostructureModel(table).fit(signal)", "made.AWF.shape, made.aligned.shape"], "((), ())"),
     "mapmri": (
         [*OF_A_FIBRE, 'made = MapmriModel(table, order="4", big_delta=43.1, small_delta=10.6).fit(signal)', "made.RTOP.shape, made.mapcoeffs.shape"],
@@ -200,8 +202,14 @@ def fit(
     name: FitName, data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
     affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
 ) -> Fit: ...  # fmt: skip
+@overload
 def fit(
-    name: str,
+    name: PathLike[str], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+    **options: Any,
+) -> Fit: ...  # fmt: skip
+def fit(
+    name: str | PathLike[str],
     data: Any,
     gtab: Any = None,
     mask: Any = None,
@@ -216,6 +224,9 @@ def fit(
 
     The options are those of the command, with underscores; the table of an `Image` is taken where none
     is given. What it takes and gives otherwise is that of the model's class.
+
+    In place of a name there may be the file of a model, as `fimbria fit expr` leaves it: `fit(Path("model.toml"),
+    data, gtab)`; what is given here counts before what the file says.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 >>> import fimbria
 >>> sorted(fimbria.fit_names())[:3]
-['dki', 'dki1d', 'dkimicro']
+['axdki', 'dki', 'dki1d']
 """
 
 from __future__ import annotations

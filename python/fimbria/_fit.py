@@ -302,8 +302,14 @@ def fit(
     name: FitName, data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
     affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
 ) -> Fit: ...  # fmt: skip
+@overload
 def fit(
-    name: str,
+    name: PathLike[str], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+    **options: Any,
+) -> Fit: ...  # fmt: skip
+def fit(
+    name: str | PathLike[str],
     data: Any,
     gtab: Any = None,
     mask: Any = None,
@@ -318,6 +324,9 @@ def fit(
 
     The options are those of the command, with underscores; the table of an `Image` is taken where none
     is given. What it takes and gives otherwise is that of the model's class.
+
+    In place of a name there may be the file of a model, as `fimbria fit expr` leaves it: `fit(Path("model.toml"),
+    data, gtab)`; what is given here counts before what the file says.
 
     Examples
     --------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Optional, TypeVar
 
 import numpy as np
@@ -338,17 +341,21 @@ def table_of(data: Any, gtab: Any) -> Gradients:
 
 
 def fit_by_name(
-    name: str,
+    name: str | PathLike[str],
     data: Any,
     gtab: Any,
     mask: Voxels | None,
     machine: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Any:
-    """A fit of any model: what `fimbria.fit` does."""
+    """A fit of any model, also of one in a file: what `fimbria.fit` does."""
     from . import models
 
     data = opened(data)
+    name = os.fspath(name)
+    if name.endswith(".toml"):
+        name, of_file = _core.fit_of_file(name)
+        options = {**json.loads(of_file), **options}
     classes = {one.name: one for one in vars(models).values() if isinstance(one, type) and issubclass(one, Model) and one is not Model}
     if name not in classes:
         # Says which there are.

@@ -1,7 +1,9 @@
 //! The fits, as the pipeline describes them.
 
+use std::path::PathBuf;
+
 use fimbria_pipeline::stages::fits::{FITS, Fit, fit_named};
-use fimbria_pipeline::{MapStyle, Products};
+use fimbria_pipeline::{MapStyle, Products, RunConfig};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,6 +29,13 @@ fn fit_by_name(name: &str) -> PyResult<&'static dyn Fit> {
     fit_named(name).ok_or_else(|| {
         PyKeyError::new_err(format!("`{name}` is no fit; there are {}", fit_names().join(", ")))
     })
+}
+
+/// The name of the fit of a file with a model, and its options, an object of JSON.
+#[pyfunction]
+pub(crate) fn fit_of_file(path: PathBuf) -> PyResult<(&'static str, String)> {
+    let (fit, values) = RunConfig::read_fit(&path).map_err(|e| FimbriaError::new_err(chain(&e)))?;
+    Ok((fit.name(), serde_json::Value::Object(values).to_string()))
 }
 
 /// Fails where the fit cannot be told these options.

@@ -29,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(images::load, module)?)?;
     module.add_function(wrap_pyfunction!(fits::fit, module)?)?;
     module.add_function(wrap_pyfunction!(fits::check_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(fits::fit_of_file, module)?)?;
     module.add_function(wrap_pyfunction!(fits::fit_names, module)?)?;
     module.add_function(wrap_pyfunction!(fits::fit_options, module)?)?;
     module.add_class::<directions::Samples>()?;

@@ -341,3 +341,19 @@ def test_a_model_says_which_volumes_it_is_for(gtab):
     assert "by default it takes b up to 1500" in repr(fimbria.TensorModel(gtab))
     assert "by default" not in repr(fimbria.TensorModel(gtab, bmax=2000))
     assert "clip='0,3'" in repr(fimbria.KurtosisModel(gtab, clip=(0, 3)))
+
+
+def test_a_model_in_a_file_is_fitted_as_one_of_the_package(series, gtab, tmp_path):
+    file = tmp_path / "adc.toml"
+    file.write_text('[expr]\nmodel = "S0*exp(-b*D)"\nparam = ["S0=900,0,-", "D=1,0,5"]\nbmax = 1000\n')
+    by_file = fimbria.fit(file, series, gtab)
+    by_hand = fimbria.ExpressionModel(gtab, model="S0*exp(-b*D)", param=["S0=900,0,-", "D=1,0,5"], bmax=1000).fit(series)
+    assert np.array_equal(by_file.D, by_hand.D)
+    assert by_file.name == "expr" and by_file.model.options["bmax"] == 1000
+    # What is given counts before the file, and a string is a path too.
+    assert not np.array_equal(fimbria.fit(str(file), series, gtab, bmax=2000).D, by_file.D)
+    file.write_text("[smt]\n[dti]\n")
+    with pytest.raises(fimbria.FimbriaError, match="one table"):
+        fimbria.fit(file, series, gtab)
+    with pytest.raises(fimbria.FimbriaError):
+        fimbria.fit(tmp_path / "none.toml", series, gtab)

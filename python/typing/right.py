@@ -16,6 +16,9 @@ image = fimbria.load("dwi.nii.gz", bvec_frame="fsl")
 of_nibabel = nib.Nifti1Image(data, np.eye(4))
 of_dipy = gradient_table(b, bvecs=n)
 
+# The file of a model.
+fimbria.fit(Path("model.toml"), data, table, bmax=1000).maps["D"]
+
 # Tables: ours, DIPY's, a pair, rows x y z b.
 fimbria.TensorModel(table)
 fimbria.TensorModel(of_dipy)

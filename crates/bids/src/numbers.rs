@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fimbria_image::{Image, Status, read_image};
-use fimbria_pipeline::stages::fits::fit_named;
+use fimbria_pipeline::stages::studies::fit_of_folder;
 use fimbria_pipeline::{BidsName, RunRecord};
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn from_run(run: &Path, record: &RunRecord) -> Result<Map<String, Val
     let mut maps: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for output in &record.outputs {
         if let Some((stage, file)) = output.file.split_once('/')
-            && fit_named(stage).is_some()
+            && fit_of_folder(stage).is_some()
         {
             maps.entry(stage).or_default().push(file);
         }
@@ -38,8 +38,10 @@ pub(crate) fn from_run(run: &Path, record: &RunRecord) -> Result<Map<String, Val
             let (Some(model), Some(param)) = (name.entity("model"), name.entity("param")) else {
                 continue;
             };
+            let desc = name.entity("desc").map_or(String::new(), |desc| format!("_{desc}"));
             if param == "status" {
-                numbers.insert(format!("{model}_fitted_percent"), json!(fitted_percent(&status)));
+                let name = format!("{model}{desc}_fitted_percent");
+                numbers.insert(name, json!(fitted_percent(&status)));
                 continue;
             }
             let image = read_image(folder.join(file))?;
@@ -48,7 +50,7 @@ pub(crate) fn from_run(run: &Path, record: &RunRecord) -> Result<Map<String, Val
             {
                 // With the digits that a single has.
                 let digits: f64 = median.to_string().parse().unwrap_or_default();
-                numbers.insert(format!("{model}_{param}_median"), json!(digits));
+                numbers.insert(format!("{model}_{param}{desc}_median"), json!(digits));
             }
         }
     }

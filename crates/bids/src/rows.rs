@@ -209,9 +209,10 @@ impl Column {
         }
         let of_map = name.strip_suffix("_median").and_then(|map| map.split_once('_'));
         if let Some((model, param)) = of_map {
+            let param = param.replacen('_', "_desc-", 1);
             let file = format!("dwi/{}_model-{model}_param-{param}_dwimap.json", row.name);
             let map = read_json(&out.join(&row.folder).join(file));
-            let what = map["Description"].as_str().unwrap_or(param);
+            let what = map["Description"].as_str().unwrap_or(&param);
             let unit = map["Units"].as_str().unwrap_or_default();
             return described_as(result, unit, format!("median over the voxels fitted: {what}"));
         }

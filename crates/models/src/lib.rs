@@ -11,7 +11,7 @@
 //! * [`gradient_check`]: whether the gradient table lies as the image does; [`quality`]: whether a series is
 //!   good, with thresholds;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
-//!   kurtosis of the mean signal of each shell;
+//!   kurtosis of the mean signal of each shell; [`axdki`]: kurtosis that is round about one axis;
 //! * [`noddi`]: neurite density and dispersion, and free water;
 //! * [`fwdti`]: the tensor of tissue beside free water; [`smt`]: means of shells over all directions;
 //!   [`wmti`]: tissue of one bundle from kurtosis;
@@ -29,6 +29,7 @@
 //! Inside fits b is in ms/µm² and diffusivity in µm²/ms; maps are in mm²/s. Directions and tensors
 //! are in scanner RAS+ axes. This crate reads no files and prints nothing.
 
+pub mod axdki;
 pub mod brain_mask;
 mod checks;
 pub mod curve;
@@ -67,6 +68,6 @@ pub use voxelwise::{Fitted, FittedMap, RaisedSamples};
 #[macro_export]
 macro_rules! each_fit {
     ($to:ident) => {
-        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi fwdti smt dkimicro mapmri expr }
+        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi fwdti smt axdki dkimicro mapmri expr }
     };
 }

@@ -375,7 +375,7 @@ mod tests {
         let refused = |amounts: &[&[f32]], mask: &Mask, order: usize| {
             normalise(amounts, mask, order, &workers, &Silent).unwrap_err().to_string()
         };
-        assert!(refused(&[&first], &mask, 3).contains("1 tissues"));
+        assert!(refused(&[&first], &mask, 3).contains("there is 1"));
         assert!(refused(&[&first, &second], &mask, 4).contains("order 4"));
         let empty = vec![0.0; first.len()];
         assert!(refused(&[&first, &second, &empty], &mask, 3).contains("tissue 3"));

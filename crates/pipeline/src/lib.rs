@@ -41,8 +41,9 @@ pub use fimbria_workflow::{
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
-pub use run::{ConfigError, Preset, ReportConfig, RunConfig, Study, demo_stages};
+pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use stages::fits::follow::{TooManyVolumes, follow};
+pub use stages::studies::Study;
 pub use surfaces::{MeshSpace, SurfaceError};
 pub use transforms::{TransformError, TransformFile};
 pub use written::{FileKind, Writes, Written};

@@ -30,6 +30,8 @@ pub struct MapContext {
     pub stage: &'static str,
     /// The `model` label.
     pub model: &'static str,
+    /// What tells them from other maps of the model; empty where there is no need to.
+    pub label: &'static str,
     /// The `Model` entry of sidecars.
     pub model_entry: Value,
     /// What file names of BIDS begin with: the entities of the series ("sub-01_ses-2_").
@@ -115,16 +117,19 @@ impl MapStyle {
     }
 
     fn stem(&self, map: &MapSpec, context: &MapContext) -> String {
-        let MapContext { stage, model, entities, .. } = context;
+        let MapContext { stage, model, label, entities, .. } = context;
         match self.layout.0 {
             MapLayout::Fimbria => map.name.clone().into_owned(),
             MapLayout::Fsl => format!("{stage}_{}", map.name),
             MapLayout::Mrtrix => mrtrix_name(&map.name),
             MapLayout::Bids => {
                 let (name, desc) = match map.name.rsplit_once('_') {
-                    Some((name, "modulated")) => (name, "desc-modulated_"),
-                    Some((name, "normalised")) => (name, "desc-normalised_"),
+                    Some((name, desc @ ("modulated" | "normalised"))) => (name, desc),
                     _ => (&*map.name, ""),
+                };
+                let desc = match format!("{label}{desc}") {
+                    desc if desc.is_empty() => desc,
+                    desc => format!("desc-{desc}_"),
                 };
                 let param = bids_param(name);
                 format!("{entities}model-{model}_param-{param}_{desc}dwimap")

@@ -22,12 +22,12 @@ use crate::stages::fits::{self, FITS, Fit, FitStage, fit_named};
 use crate::stages::in_run::{InRunError, options_of};
 use crate::stages::load::SubjectFiles;
 use crate::stages::methods;
+use crate::stages::studies::Member;
 use crate::stages::{align, correct};
 use crate::{MapStyle, Named};
 
 pub use self::demo::demo_stages;
 pub use self::error::ConfigError;
-pub use self::maps::Study;
 use self::plan::Plan;
 pub use self::preset::Preset;
 
@@ -52,7 +52,7 @@ pub struct RunConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Systems {
-    /// Names of methods, [`FITS`] among them; `None`: all that the gradient table supports,
+    /// Names of methods, [`FITS`] among them, and files of models; `None`: all that the gradient table supports,
     /// of those that are usual.
     pub fits: Option<Vec<String>>,
     /// The same by one word, instead.
@@ -65,6 +65,8 @@ struct Asked {
     /// Names of methods besides fits.
     methods: Vec<&'static str>,
     fits: Vec<&'static dyn Fit>,
+    /// The fits of a study in folders with a label.
+    labelled: Vec<Member>,
     plan: Plan,
 }
 
@@ -91,8 +93,9 @@ impl RunConfig {
 
     /// Fills in what tables take from others in a run into the folder `root`: labels are those that [align] brings
     /// along, the scan of [gre] has the mask of the series where it names none and both lie on one grid, and a
-    /// connectome is of more streamlines than usual.
+    /// connectome is of more streamlines than usual; a study sets options of its fits.
     fn fill_in(&mut self, root: &Path) -> Result<(), ConfigError> {
+        self.take_in_models()?;
         let tracks = self.run.preset.is_some_and(|Named(preset)| preset.tracks());
         align::fill_in(&mut self.tables, root, self.maps.map_format(), tracks)?;
         if self.tables.contains_key("gre") {
@@ -108,11 +111,29 @@ impl RunConfig {
                 table.insert("mask".to_owned(), mask.into());
             }
         }
+        if let Some(Named(Preset::Study(study))) = self.run.preset {
+            for member in study.members().iter().filter(|member| !member.is_labelled()) {
+                member.set_in(&mut self.tables)?;
+            }
+        }
         if self.run.preset == Some(Named(Preset::Connectome)) {
             let track = self.tables.entry("track".to_owned()).or_default();
             if !track.contains_key("samples") {
                 track.entry("select").or_insert(preset::STREAMLINES.into());
             }
+        }
+        Ok(())
+    }
+
+    /// Puts the models of files that `run.fits` names in the tables of their fits, and these in their place.
+    fn take_in_models(&mut self) -> Result<(), ConfigError> {
+        for name in self.run.fits.iter_mut().flatten().filter(|name| settings::is_model(name)) {
+            let (fit, values) = Self::read_fit(Path::new(&*name))?;
+            let table = fit.name();
+            if self.tables.insert(table.to_owned(), values).is_some() {
+                return Err(ConfigError::SecondModel { path: name.clone(), table });
+            }
+            *name = table.to_owned();
         }
         Ok(())
     }

@@ -122,11 +122,15 @@ impl Products {
         self.declared = Some((stage.name(), known, made));
     }
 
-    /// Drops what none of `stages` takes.
+    /// Drops what none of `stages` takes before another of them makes it anew.
     pub(crate) fn keep_for(&mut self, stages: &[Box<dyn Stage>]) {
-        let taken = stages.iter().flat_map(|stage| stage.takes());
-        let mut kept: Vec<_> = taken.map(|taken| taken.product.id).collect();
-        kept.push(TypeId::of::<StageRecords>());
+        let mut kept = vec![TypeId::of::<StageRecords>()];
+        let mut made_anew: Vec<TypeId> = Vec::new();
+        for stage in stages {
+            let taken = stage.takes().into_iter().map(|taken| taken.product.id);
+            kept.extend(taken.filter(|id| !made_anew.contains(id)));
+            made_anew.extend(stage.makes().iter().map(|product| product.id));
+        }
         self.made.retain(|id, _| kept.contains(id));
     }
 

@@ -9,7 +9,7 @@ use fimbria_models::mapmri::{Laplacian, MapmriOptions};
 use fimbria_models::noddi::NoddiOptions;
 use fimbria_models::smt::SmtOptions;
 use fimbria_models::stremi::StremiOptions;
-use fimbria_models::{dki, dki1d, dti, fwdti, mapmri, noddi, smt, stremi, stremi1d, wmti};
+use fimbria_models::{axdki, dki, dki1d, dti, fwdti, mapmri, noddi, smt, stremi, stremi1d, wmti};
 use fimbria_phantoms::{
     Acquisition, CrossingSpec, ProtocolSpec, ShellSpec, Subject, crossing, protocol,
 };
@@ -190,6 +190,10 @@ const MODELS: &[(&str, Run)] = &[
     }),
     ("smt", |Subject { dwi, gradients, .. }, mask, on, to| {
         smt::fit(dwi, mask, gradients, &SmtOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("axdki", |Subject { dwi, gradients, .. }, mask, on, to| {
+        axdki::fit(dwi, mask, gradients, &CurveOptions::default(), on, to)?;
         Ok(())
     }),
     ("dkimicro", |Subject { dwi, gradients, .. }, mask, on, to| {

@@ -69,6 +69,33 @@ fn a_fit_leaves_a_file_that_fits_another_series() {
 }
 
 #[test]
+fn a_model_in_a_file_is_described_and_run_as_one_of_the_program() {
+    let folder = Folder::with_subject();
+    let text = "[expr]\nmodel = \"S0*exp(-b*D)\"\nparam = [\"S0=900,0,-\", \"D=1,0,5\"]\n\
+                about = [\"D=diffusivity [um^2/ms]\"]\n";
+    std::fs::write(folder.join("adc.toml"), text).unwrap();
+    let described = folder.done("describe fit adc.toml --format json").stdout;
+    let described: serde_json::Value = serde_json::from_str(&described).unwrap();
+    assert_eq!(described["name"], "fit adc.toml");
+    let named = |list: &str, key: &str, name: &str| {
+        let list = described[list].as_array().unwrap();
+        list.iter().find(|entry| entry[key] == name).unwrap().clone()
+    };
+    let map = named("outputs", "file", "D");
+    assert_eq!((&map["unit"], &map["holds"]), (&"um^2/ms".into(), &"diffusivity".into()));
+    let model = named("options", "name", "model");
+    assert_eq!((&model["required"], &model["default"]), (&false.into(), &"S0*exp(-b*D)".into()));
+    let run = "[input]\ndwi = \"dwi.nii\"\nmask = \"mask.nii\"\nbvec_frame = \"scanner\"\n\
+               [run]\nfits = [\"adc.toml\"]\n[maps]\nformat = \"nii\"\n";
+    std::fs::write(folder.join("run.toml"), run).unwrap();
+    let series = "dwi.nii --mask mask.nii --bvec-frame scanner";
+    folder.done("run --config run.toml --device cpu -o run");
+    folder.done(&format!("fit adc.toml {series} --device cpu --format nii -o alone"));
+    let [run, alone] = ["run/expr", "alone"].map(|at| folder.image(&format!("{at}/D.nii")).data);
+    assert!(run == alone);
+}
+
+#[test]
 fn outliers_do_not_pull_a_robust_expression() {
     let folder = Folder::new();
     folder.done("phantom protocol --size 10,10,3 --voxel 6,6,4 --snr inf --format nii -o p");

@@ -67,6 +67,42 @@ fn a_study_has_one_model_twice() {
     assert!(said.contains("noddi.tissue is set by the study"), "{said}");
 }
 
+/// Of a model that is fitted twice none starts from the maps of the other, and the tensor of the page is its own.
+#[test]
+fn a_run_makes_the_models_of_a_study_as_maps_does() {
+    let folder = folder();
+    let set = "--set mapmri.big_delta=40 --set mapmri.small_delta=10";
+    folder.done(&format!("maps {SERIES} --preset abcd {set} -o maps"));
+    let run = format!("run {SERIES} --device cpu {set}");
+    folder.done(&format!("{run} --set run.preset=abcd -o abcd"));
+    folder.done(&format!("{run} --set run.fits=[] -o plain"));
+    let bytes = |file: &str| fs::read(folder.join(file)).unwrap();
+    for file in ["noddi_white/od.nii", "noddi_grey/od.nii", "mapmri/RTOP.nii", "dki/MK.nii"] {
+        assert!(bytes(&format!("abcd/{file}")) == bytes(&format!("maps/{file}")), "{file}");
+    }
+    for file in ["dti/FA.nii", "dti/residual.nii"] {
+        assert!(bytes(&format!("abcd/{file}")) == bytes(&format!("plain/{file}")), "{file}");
+    }
+    // Both tissues in words, and options of a model that is made have an effect.
+    let page = fs::read_to_string(folder.join("abcd/report/report.html")).unwrap();
+    assert!(!page.contains("no effect"));
+    let error = folder.failed(&format!("{run} --set run.preset=abcd --set mapmri.order=6 -o x"));
+    assert!(error.contains("mapmri.order is set by the study"), "{error}");
+    folder.done("report abcd -o again.html");
+    let again = fs::read_to_string(folder.join("again.html")).unwrap();
+    for page in [page, again] {
+        assert_eq!(page.matches("NODDI (sticks").count(), 2);
+    }
+}
+
+#[test]
+fn displacements_say_which_basis_they_are_in() {
+    let folder = folder();
+    folder.done(&format!("fit mapmri {SERIES} --order 4 --odf -o m"));
+    folder.done("peaks m/odf.nii --format nii -o p");
+    assert!(folder.image("p/count.nii").data.iter().any(|&n| n > 0.0));
+}
+
 #[test]
 fn what_one_shell_does_not_carry_is_left_out_of_a_study_and_refused_by_name() {
     let folder = Folder::with_subject();

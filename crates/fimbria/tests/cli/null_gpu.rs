@@ -57,6 +57,7 @@ const CASES: &[Case] = &[
     case("fit noddi", Shells, SERIES),
     case("fit fwdti", Shells, SERIES),
     case("fit smt", Shells, SERIES),
+    case("fit axdki", Shells, SERIES),
     case("fit dkimicro", Shells, SERIES),
     case("fit mapmri", Shells, "s/dwi.nii --mask s/mask.nii --order 4"),
     case(

@@ -4,7 +4,10 @@
 //! D is L Lᵀ with L lower triangular, so that it is positive definite whatever the samples are; f is within
 //! 0 and 1. All are fitted to all volumes at once, from the best of a few fractions with weighted least
 //! squares of the logarithm at each.
+//!
+//! One shell does not tell water from tissue: [`fit_assumed`] assumes what tissue is.
 
+mod assumed;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -13,6 +16,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
+pub use self::assumed::{check_assumed, fit_assumed};
 use self::start::Start;
 use crate::curve::{
     self, CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level,

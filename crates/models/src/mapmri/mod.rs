@@ -168,8 +168,9 @@ fn all_maps(order: Order) -> Vec<MapSpec> {
             MapKind::Harmonics(odf::DEGREE),
             sh_count(odf::DEGREE),
             "",
-            "share of water displaced into each direction: the propagator times r² along it, spherical harmonics in \
-             MRtrix3's basis and order, scanner RAS axes; integral 1",
+            // What a header has room for ends behind the basis.
+            "displacements, spherical harmonics in MRtrix3's basis and order, scanner RAS axes: the share of water \
+             that moves into each direction, the propagator times r² along it; integral 1",
         ),
         MapSpec::residual(),
         MapSpec::status(),

@@ -114,6 +114,77 @@ fn one_shell_is_refused() {
     fwdti::check(&acquisition(1, &[(1000.0, 15), (2000.0, 15)]), None).unwrap();
 }
 
+/// One shell, of tissue that is what the fit takes it for: along its axis 1 µm²/ms, across 0.1 to 1.
+fn single(n: usize, mut noisy: impl FnMut(f64) -> f64) -> ((Image, Mask), GradientTable) {
+    let table = acquisition(6, &[(1000.0, 60)]);
+    let grid = Grid { dims: [n, 1, 1], ras_from_vox: Affine::IDENTITY };
+    let mut image = Image::zeros(grid, table.len());
+    for voxel in 0..n {
+        let (f, across) = single_truth(voxel);
+        let turn = voxel as f64;
+        let (d, _) = tensor([1.0, across, across], [turn, 1.7 * turn, 0.3 * turn]);
+        for (volume, (&b, &g)) in table.b_s_per_mm2.iter().zip(&table.dirs_ras).enumerate() {
+            let b = 1e-3 * b;
+            let tissue = (1.0 - f) * (-b * quadratic(d, g)).exp();
+            image.data[volume * n + voxel] = noisy(S0 * (tissue + f * (-2.5 * b).exp())) as f32;
+        }
+    }
+    ((image, Mask { grid, voxels: (0..n as u32).collect() }), table)
+}
+
+fn single_truth(voxel: usize) -> (f64, f64) {
+    (0.05 * (voxel % 15) as f64, 0.1 + 0.05 * (voxel / 15 % 10) as f64)
+}
+
+fn fitted_single((image, mask): &(Image, Mask), table: &GradientTable) -> Fitted {
+    let workers = Workers::new(2).unwrap();
+    fwdti::fit_assumed(image, mask, table, &Backend::cpu(&workers), &Silent).unwrap()
+}
+
+#[test]
+fn of_one_shell_the_assumed_tissue_comes_back_beside_water() {
+    let (series, table) = single(150, |s| s);
+    let fit = fitted_single(&series, &table);
+    let names = |maps: Vec<fimbria_image::MapSpec>| -> Vec<String> {
+        maps.into_iter().map(|map| map.name.into_owned()).collect()
+    };
+    let made = fit.maps.iter().map(|map| map.spec.clone()).collect();
+    assert_eq!(names(made), names(fwdti::maps(false)));
+    for voxel in 0..150 {
+        let (f, across) = single_truth(voxel);
+        // The weight on squared amounts draws some of it to what has the most signal for its amount.
+        let off = value(&fit, "FWF", 0, voxel) - f;
+        assert!(off.abs() < 0.015, "{voxel}: {f} {off}");
+        let off = 1e3 * value(&fit, "RD", 0, voxel) - across;
+        assert!(off.abs() < 0.03, "{voxel}: {across} {off}");
+        assert!((value(&fit, "S0", 0, voxel) / S0 - 1.0).abs() < 1e-5);
+    }
+    // What is left without water is more anisotropic than what was measured.
+    assert!(value(&fit, "FA", 0, 10) > 0.6, "{}", value(&fit, "FA", 0, 10));
+}
+
+#[test]
+fn of_one_shell_fluid_has_no_tissue_to_tell_of_and_a_bad_voxel_is_marked() {
+    let ((mut image, mask), table) = single(3, |s| s);
+    for (volume, b) in table.b_s_per_mm2.iter().enumerate() {
+        image.data[volume * 3] = (S0 * (-2.5e-3 * b).exp()) as f32;
+        image.data[volume * 3 + 1] = 0.0;
+    }
+    let fit = fitted_single(&(image, mask), &table);
+    assert!((value(&fit, "FWF", 0, 0) - 1.0).abs() < 0.02, "{}", value(&fit, "FWF", 0, 0));
+    let status = |voxel| Status::from_code(value(&fit, "status", 0, voxel) as f32);
+    assert_eq!((status(0), status(1)), (Status::Undefined, Status::BadSignal));
+    assert!(value(&fit, "FA", 0, 0).is_nan());
+    assert!(status(2).is_fitted() && value(&fit, "FA", 0, 2) > 0.5);
+}
+
+#[test]
+fn one_shell_without_unweighted_volumes_is_refused_in_any_case() {
+    let error = fwdti::check_assumed(&acquisition(0, &[(1000.0, 60)])).unwrap_err().to_string();
+    assert!(error.contains("no unweighted volume"), "{error}");
+    fwdti::check_assumed(&acquisition(1, &[(1000.0, 12)])).unwrap();
+}
+
 #[test]
 fn a_device_gives_the_bits_of_the_lanes() {
     let Some(device) = fimbria_testing::opencl_device() else { return };

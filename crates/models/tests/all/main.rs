@@ -1,5 +1,6 @@
 //! Fits against truth, other programs and each other.
 
+mod axdki;
 mod curve_devices;
 mod curves;
 mod curves_real;

@@ -22,6 +22,24 @@ pub enum ConfigError {
         /// What is wrong.
         source: Box<toml::de::Error>,
     },
+    /// A file of a model with other tables than that of one fit.
+    #[error(
+        "{path} has {tables}: a file of a model has one table, that of its fit, such as [expr]"
+    )]
+    NotOneFit {
+        /// The file.
+        path: String,
+        /// What it has.
+        tables: String,
+    },
+    /// A model of a file whose fit has options or another model already.
+    #[error("{path} is a model of [{table}], which the run has already")]
+    SecondModel {
+        /// The file.
+        path: String,
+        /// The table.
+        table: &'static str,
+    },
     /// A setting on the command line cannot be used.
     #[error("the setting `{setting}` cannot be used")]
     Setting {
@@ -55,9 +73,6 @@ pub enum ConfigError {
     /// A fit that is made already.
     #[error("{0} is named twice, or is one of the study's")]
     Repeated(String),
-    /// An option that is what makes a fit that of the study.
-    #[error("{0} is set by the study: fit that model alone to have it otherwise")]
-    SetByStudy(String),
     /// The gradient table, which says what can be fitted, cannot be read.
     #[error(transparent)]
     Gradients(#[from] LoadError),

@@ -1,86 +1,14 @@
 //! Fits alone over one series, which is read and masked once: what a study makes, and what is named.
 
 use fimbria_image::ImageHeader;
-use serde_json::json;
 
 use super::plan::Plan;
 use super::{ConfigError, RunConfig};
-use crate::options::Values;
-use crate::stages::fits::{self, FITS, Fit, fit_named};
+use crate::stages::fits::{FITS, fit_named};
 use crate::stages::in_run::InRunError;
 use crate::stages::load::{Load, LoadError};
-use crate::{Choice, Stage, bids_entities};
-
-/// A study that fits several models, some of them twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Study {
-    /// HEALthy Brain and Child Development.
-    Hbcd,
-    /// Adolescent Brain Cognitive Development.
-    Abcd,
-}
-
-impl Choice for Study {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (
-            Self::Hbcd,
-            "hbcd",
-            "dti_b1200 and dti_b4000 (the tensor to b = 1200 and 4000), dki, mapmri (order 4, axes of the \
-             tensor to 1200)",
-        ),
-        (
-            Self::Abcd,
-            "abcd",
-            "noddi_white and noddi_grey (by --tissue), dki, mapmri (as hbcd), fod",
-        ),
-    ];
-}
-
-impl Study {
-    /// Its folders, the fit of each, and the options that it sets.
-    fn members(self) -> Vec<Member> {
-        let member = |folder, fit, set: serde_json::Value| Member {
-            folder,
-            fit,
-            set: set.as_object().cloned().unwrap_or_default(),
-        };
-        let mapmri = member("mapmri", "mapmri", json!({ "order": "4", "axes_bmax": 1200 }));
-        let dki = member("dki", "dki", json!({}));
-        match self {
-            Self::Hbcd => vec![
-                member("dti_b1200", "dti", json!({ "bmax": 1200 })),
-                member("dti_b4000", "dti", json!({ "bmax": 4000 })),
-                dki,
-                mapmri,
-            ],
-            Self::Abcd => vec![
-                member("noddi_white", "noddi", json!({ "tissue": "white" })),
-                member("noddi_grey", "noddi", json!({ "tissue": "grey" })),
-                dki,
-                mapmri,
-                member("fod", "fod", json!({})),
-            ],
-        }
-    }
-}
-
-/// A fit, its folder, and the options that a study sets.
-struct Member {
-    folder: &'static str,
-    fit: &'static str,
-    set: Values,
-}
-
-impl Member {
-    /// The fit by its name.
-    fn named(name: &str) -> Result<Self, ConfigError> {
-        let fit = fit_named(name).ok_or_else(|| ConfigError::NoFit {
-            name: name.to_owned(),
-            known: FITS.iter().map(|fit| fit.name()).collect::<Vec<_>>().join(", "),
-        })?;
-        Ok(Self { folder: fit.name(), fit: fit.name(), set: Values::new() })
-    }
-}
+use crate::stages::studies::{Member, Study};
+use crate::{Stage, bids_entities};
 
 impl RunConfig {
     /// The stages of the fits of a study and of those named besides, each in a folder of its name, after the
@@ -98,7 +26,11 @@ impl RunConfig {
         let mut members = study.map(Study::members).unwrap_or_default();
         let of_study = members.len();
         for name in names {
-            let named = Member::named(name)?;
+            let fit = fit_named(name).ok_or_else(|| ConfigError::NoFit {
+                name: name.clone(),
+                known: FITS.iter().map(|fit| fit.name()).collect::<Vec<_>>().join(", "),
+            })?;
+            let named = Member::alone(fit);
             if members.iter().any(|member| member.folder == named.folder) {
                 return Err(ConfigError::Repeated(name.clone()));
             }
@@ -119,16 +51,9 @@ impl RunConfig {
         let files = config.input.clone();
         let mut stages: Vec<Box<dyn Stage>> =
             vec![Box::new(Load { files, found: Some(config.maps) })];
-        for (index, Member { folder, fit, set }) in members.into_iter().enumerate() {
-            let mut tables = config.tables.clone();
-            let options = tables.entry(fit.to_owned()).or_default();
-            for (key, value) in set {
-                if options.insert(key.clone(), value).is_some() {
-                    return Err(ConfigError::SetByStudy(format!("{fit}.{key}")));
-                }
-            }
-            let fit: &dyn Fit = fit_named(fit).expect("a study has fits that are there");
-            let stage = fits::in_run(fit, &tables, config.maps, &entities)?;
+        for (index, member) in members.into_iter().enumerate() {
+            let stage = member.stage(&config.tables, config.maps, &entities)?;
+            let folder = member.folder;
             match stage.supports(&gradients) {
                 Ok(()) => stages.push(stage.in_folder(folder)),
                 Err(error) if index < of_study => {
@@ -146,21 +71,6 @@ impl RunConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MapStyle;
-
-    /// What a study sets are options of its fits, and the folders are apart.
-    #[test]
-    fn every_fit_of_a_study_takes_what_the_study_sets() {
-        for (study, ..) in Study::CHOICES {
-            let members = study.members();
-            for (index, Member { folder, fit, set }) in members.iter().enumerate() {
-                assert!(members[..index].iter().all(|other| other.folder != *folder));
-                let fit = fit_named(fit).unwrap();
-                let stage = fit.of_values(set, MapStyle::default(), String::new()).unwrap();
-                assert_eq!(stage.in_folder(folder).name(), *folder);
-            }
-        }
-    }
 
     #[test]
     fn what_is_no_fit_of_these_maps_is_refused() {

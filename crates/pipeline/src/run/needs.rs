@@ -43,7 +43,7 @@ impl RunConfig {
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
         self.fill_in(Path::new(""))?;
-        let Asked { mut methods, fits, .. } = self.asked(&gradients)?;
+        let Asked { mut methods, fits, labelled, .. } = self.asked(&gradients)?;
         with_needs(&mut methods);
         let asks = |method: &str| methods.contains(&method);
         if asks("sticks") || asks("life") || self.tables.contains_key("gre") {
@@ -69,7 +69,11 @@ impl RunConfig {
             let maps = self.fit(fit, "")?.maps();
             Ok(maps.iter().map(|map| map.n_volumes).sum::<usize>())
         };
-        let made = made.into_iter().map(of_fit).collect::<Result<Vec<_>, ConfigError>>()?;
+        let mut made = made.into_iter().map(of_fit).collect::<Result<Vec<_>, ConfigError>>()?;
+        for member in labelled {
+            let maps = member.stage(&self.tables, self.maps, "")?.maps();
+            made.push(maps.iter().map(|map| map.n_volumes).sum());
+        }
         // The densities once more for their peaks, and the largest maps once more as they are written.
         volumes += made.iter().sum::<usize>() + 2 * made.iter().max().unwrap_or(&0);
         let maps = 4 * voxels * volumes as u64;

@@ -10,8 +10,9 @@ use super::{Asked, ConfigError, RunConfig};
 use crate::options::{Values, from_values};
 use crate::stages::fits::fit_maps::FitModel as _;
 use crate::stages::fits::fod::{self, LEAST_DIRECTIONS, degree_in_run};
-use crate::stages::fits::{FOD, Fit};
+use crate::stages::fits::{DTI, FOD, Fit, FitStage};
 use crate::stages::in_run::InRunError;
+use crate::stages::studies::{Member, fit_of_folder};
 use crate::{Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
 
 /// What of a run is not made as it was asked for: a stage that warns of it and writes it down.
@@ -72,7 +73,10 @@ impl Plan {
         let is_made = |table: &str| {
             // The scan of [gre] is read by the stage of its field.
             let stage = if table == "gre" { "field" } else { table };
-            made.iter().any(|made| made.name() == stage) || self.leaves_out(stage)
+            let makes = |name: &str| {
+                name == stage || fit_of_folder(name).is_some_and(|fit| fit.name() == stage)
+            };
+            made.iter().any(|made| makes(made.name())) || self.leaves_out(stage)
         };
         let tables = tables.iter().filter(|(_, values)| !values.is_empty());
         let unused = tables.filter(|(table, _)| !is_made(table)).map(|(table, _)| table.clone());
@@ -98,6 +102,21 @@ impl Plan {
     }
 }
 
+/// Why a run does not make a fit with these options; `None` where it does.
+fn refusal(
+    fit: &dyn Fit,
+    stage: &dyn FitStage,
+    config: &RunConfig,
+    gradients: &GradientTable,
+) -> Option<String> {
+    if config.input.grad_dev.is_some() && fit.name() != DTI.name() {
+        let reason = "it takes one b and direction of a volume for all voxels, and the gradient \
+                      deviation has others for each";
+        return Some(reason.to_owned());
+    }
+    stage.supports(gradients).err().map(|error| error.to_string())
+}
+
 impl Asked {
     /// Whether a fit is made, or left out.
     pub(super) fn has_met(&self, fit: &dyn Fit) -> bool {
@@ -111,19 +130,34 @@ impl Asked {
         config: &RunConfig,
         gradients: &GradientTable,
     ) -> Result<(), ConfigError> {
-        let reason = match config.input.grad_dev {
-            Some(_) => "it takes one b and direction of a volume for all voxels, and the gradient \
-                        deviation has others for each"
-                .to_owned(),
-            None => match config.fit(fit, "")?.supports(gradients) {
-                Ok(()) => {
-                    self.fits.push(fit);
-                    return Ok(());
-                }
-                Err(error) => error.to_string(),
-            },
-        };
-        self.plan.leave_out(vec![fit.name().to_owned()], reason);
+        match refusal(fit, &*config.fit(fit, "")?, config, gradients) {
+            None => self.fits.push(fit),
+            Some(reason) => self.plan.leave_out(vec![fit.name().to_owned()], reason),
+        }
+        Ok(())
+    }
+
+    /// Adds a fit of a study, likewise.
+    pub(super) fn add_member(
+        &mut self,
+        member: Member,
+        config: &RunConfig,
+        gradients: &GradientTable,
+    ) -> Result<(), ConfigError> {
+        let fit = member.fit();
+        if !member.is_labelled() {
+            if fit.name() != FOD.name() {
+                return self.add_fit(fit, config, gradients);
+            }
+            // The degree of densities is lowered to what the table carries.
+            self.fits.push(fit);
+            return Ok(());
+        }
+        let stage = member.stage(&config.tables, config.maps, "")?;
+        match refusal(fit, &*stage, config, gradients) {
+            None => self.labelled.push(member),
+            Some(reason) => self.plan.leave_out(vec![member.folder.to_owned()], reason),
+        }
         Ok(())
     }
 
@@ -167,6 +201,7 @@ impl Asked {
         if by_name {
             return Ok(());
         }
+        self.fits.retain(|fit| fit.name() != FOD.name());
         let mut stages = vec![FOD.name().to_owned()];
         stages.extend(self.methods.drain(..).map(str::to_owned));
         let has_lines = stages.iter().any(|stage| stage == "track");

@@ -5,6 +5,7 @@ use fimbria_image::GradientTable;
 use super::{Asked, ConfigError, RunConfig};
 use crate::Choice;
 use crate::stages::fits::FITS;
+use crate::stages::studies::Study;
 
 /// What is done, by one word: what the gradient table does not support of it is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Preset {
     Everything,
     /// Susceptibility, guided by the tensor.
     Susceptibility,
+    /// The fits of a study.
+    Study(Study),
 }
 
 impl Choice for Preset {
@@ -42,6 +45,8 @@ impl Choice for Preset {
              streamlines included",
         ),
         (Self::Susceptibility, "susceptibility", "tensor, and the gradient-echo scan it guides"),
+        Self::study_choice(0),
+        Self::study_choice(1),
     ];
 }
 
@@ -49,6 +54,12 @@ impl Choice for Preset {
 pub(super) const STREAMLINES: u32 = 1_000_000;
 
 impl Preset {
+    /// The preset of a study, by its place in their list.
+    const fn study_choice(index: usize) -> (Self, &'static str, &'static str) {
+        let (study, name, words) = Study::CHOICES[index];
+        (Self::Study(study), name, words)
+    }
+
     /// Whether susceptibility is asked for.
     pub fn maps_susceptibility(self) -> bool {
         matches!(self, Self::Everything | Self::Susceptibility)
@@ -75,7 +86,7 @@ impl Preset {
             _ => Asked::default(),
         };
         asked.methods.extend_from_slice(match self {
-            Self::Maps | Self::Susceptibility => &[],
+            Self::Maps | Self::Susceptibility | Self::Study(_) => &[],
             Self::Fibres => &["normalise", "peaks"],
             Self::Connectome => &["normalise", "peaks", "track", "sift2"],
             // Beside those that are usual.
@@ -83,6 +94,11 @@ impl Preset {
         });
         if self == Self::Susceptibility && !config.tables.contains_key("gre") {
             return Err(ConfigError::NoScan);
+        }
+        if let Self::Study(study) = self {
+            for member in study.members() {
+                asked.add_member(member, config, gradients)?;
+            }
         }
         if matches!(self, Self::Maps | Self::Connectome | Self::Everything) {
             for &fit in FITS.iter().filter(|fit| fit.in_presets()) {

@@ -5,7 +5,8 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::{ConfigError, RunConfig};
-use crate::options::in_words;
+use crate::options::{Values, in_words};
+use crate::stages::fits::{Fit, fit_named};
 use crate::stages::in_run::InRunError;
 use crate::stages::{align, methods};
 
@@ -28,6 +29,9 @@ impl RunConfig {
         for path in config.input.paths_mut() {
             *path = folder.join(&*path);
         }
+        for name in config.run.fits.iter_mut().flatten().filter(|name| is_model(name)) {
+            *name = folder.join(&*name).to_string_lossy().into_owned();
+        }
         config.check_tables()?;
         for (name, values) in &mut config.tables {
             if let Some(table) = methods::table(name) {
@@ -35,6 +39,21 @@ impl RunConfig {
             }
         }
         Ok(config)
+    }
+
+    /// The fit of a file that has the table of one alone, with its options: what `fit FILE.toml` fits.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where it cannot be read, or has other tables or none.
+    pub fn read_fit(path: &Path) -> Result<(&'static dyn Fit, Values), ConfigError> {
+        let tables = Self::read(path)?.tables;
+        let names: Vec<String> = tables.keys().map(|name| format!("[{name}]")).collect();
+        let only = tables.into_iter().next().filter(|_| names.len() == 1);
+        let fit = only.and_then(|(name, values)| Some((fit_named(&name)?, values)));
+        fit.ok_or_else(|| ConfigError::NotOneFit {
+            path: path.display().to_string(),
+            tables: if names.is_empty() { "no table of a fit".to_owned() } else { names.join(" ") },
+        })
     }
 
     /// Changes single values: each setting is `table.key=value`, the value in TOML or a plain
@@ -68,6 +87,11 @@ impl RunConfig {
         }
         Ok(())
     }
+}
+
+/// Whether a name of what is done is that of a file with a model.
+pub(super) fn is_model(name: &str) -> bool {
+    name.ends_with(".toml")
 }
 
 /// A setting as a table; a value that is no TOML is taken as a word.
@@ -131,6 +155,29 @@ mod tests {
             let error = RunConfig::default().with_settings(&[setting.to_owned()]).unwrap_err();
             let text = format!("{error} {:?}", std::error::Error::source(&error));
             assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_in_a_file_is_named_among_the_fits_and_stands_for_its_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name)
+        };
+        write("adc.toml", "[expr]\nmodel = \"S0*exp(-b*D)\"\nparam = [\"S0=1\", \"D=1\"]\n");
+        let run = "[run]\nfits = [\"dki\", \"adc.toml\"]\n";
+        let mut config = RunConfig::read(&write("run.toml", run)).unwrap();
+        config.take_in_models().unwrap();
+        assert_eq!(config.run.fits.as_ref().unwrap(), &["dki", "expr"]);
+        assert_eq!(config.tables["expr"]["model"], "S0*exp(-b*D)");
+        // What is error of the fit itself would be lost.
+        let twice = format!("{run}[expr]\nmodel = \"S0\"\nparam = [\"S0=1\"]\n");
+        let mut config = RunConfig::read(&write("run.toml", &twice)).unwrap();
+        let error = config.take_in_models().unwrap_err().to_string();
+        assert!(error.contains("adc.toml") && error.contains("[expr]"), "{error}");
+        for wrong in ["", "[peaks]\n", "[smt]\n[dti]\n"] {
+            assert!(RunConfig::read_fit(&write("wrong.toml", wrong)).is_err(), "{wrong}");
         }
     }
 

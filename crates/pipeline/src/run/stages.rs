@@ -29,7 +29,7 @@ impl RunConfig {
         let gradients = self.input.read_gradients(&header)?.table;
         let given = self.tables.clone();
         self.fill_in(root)?;
-        let Asked { mut methods, fits, mut plan } = self.asked(&gradients)?;
+        let Asked { mut methods, fits, labelled, mut plan } = self.asked(&gradients)?;
         methods::with_needs(&mut methods);
         if let Some(degree) = plan.lower_degree() {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
@@ -53,6 +53,11 @@ impl RunConfig {
         let mut stages = vec![self.first_stage()?];
         if quality.fix_gradients {
             stages.push(Box::new(FixGradients { axes }));
+        }
+        // Before the fits of these names, whose maps go to others and to the page.
+        for member in labelled {
+            let stage = member.stage(&self.tables, self.maps, &entities)?;
+            stages.push(stage.in_folder(member.folder));
         }
         stages.extend([
             tensor as Box<dyn Stage>,

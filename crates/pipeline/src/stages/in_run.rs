@@ -72,6 +72,9 @@ pub enum InRunError {
     /// Streamlines are to be as dense as nothing.
     #[error("`sift2` weighs streamlines by the densities of `peaks`: add it to run.fits")]
     NoDensities,
+    /// An option that is what makes a fit that of a study.
+    #[error("{0} is set by the study: fit that model alone to have it otherwise")]
+    SetByStudy(String),
     /// A fit that the gradient table does not support, or a formula that is none.
     #[error(transparent)]
     Fit(StageError),

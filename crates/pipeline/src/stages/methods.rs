@@ -7,6 +7,7 @@ use super::fixel::FIXEL_WRITES;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
+use super::studies::fit_of_folder;
 use super::{
     accuracy, align, connectome, correct, field, gradients, guide, life, load, normalise, peaks,
     qsm, regions, sift2, sticks, track,
@@ -112,7 +113,8 @@ pub(super) fn named(name: &str) -> Option<&'static Method> {
 
 /// The files of the stage of this name among derivatives of BIDS; `None` where they are none.
 pub fn derivatives(stage: &str) -> Option<&'static Derivatives> {
-    named(stage)?.derivatives.as_ref()
+    let fit = || fit_of_folder(stage).map(|fit| fit.method());
+    named(stage).or_else(fit)?.derivatives.as_ref()
 }
 
 /// The table of a run's file with this name.

@@ -50,6 +50,7 @@ pub mod shown;
 pub mod sidecar;
 pub mod sift2;
 pub mod sticks;
+pub mod studies;
 pub mod tensors;
 pub mod track;
 pub mod tract;

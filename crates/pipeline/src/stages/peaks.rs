@@ -223,6 +223,7 @@ impl FindPeaks {
         MapContext {
             stage: "peaks",
             model: "peaks",
+            label: "",
             model_entry: json!({
                 "Description": "Fibre directions",
                 "Parameters": self.parameters,

@@ -14,6 +14,18 @@ pub struct Methods {
 }
 
 impl Methods {
+    /// What several stages of one kind did: a sentence that two of them say stands once.
+    pub(super) fn joined(all: impl Iterator<Item = Self>) -> Option<Self> {
+        all.reduce(|mut joined, next| {
+            if joined.text != next.text {
+                joined.text += " ";
+                joined.text += &next.text;
+            }
+            joined.references.extend(next.references);
+            joined
+        })
+    }
+
     /// A paragraph for each, then all references, each once.
     pub(super) fn section(all: Vec<Self>) -> Section {
         let mut section = Section::new("Methods").fold();

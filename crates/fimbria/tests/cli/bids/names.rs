@@ -172,6 +172,28 @@ fn the_group_has_the_mean_of_the_responses_for_densities_that_compare() {
 }
 
 #[test]
+fn the_models_of_a_study_have_their_labels() {
+    let folder = with_shells();
+    folder.done(&format!("{PARTICIPANT} --preset hbcd"));
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_model-tensor_param";
+    let tensors = ["", "_desc-b1200", "_desc-b4000"].map(|desc| {
+        let sidecar = folder.json(&format!("{at}-md{desc}_dwimap.json"));
+        assert_eq!(sidecar["Units"], "mm^2/s");
+        folder.image(&format!("{at}-md{desc}_dwimap.nii.gz")).data
+    });
+    // The tensor of the run is of the same volumes as that to 1200.
+    assert!(tensors[0] == tensors[1] && tensors[1] != tensors[2]);
+    folder.done("bids in out group");
+    let columns = folder.json("out/group_dwi.json");
+    for name in ["tensor_md_median", "tensor_md_b1200_median"] {
+        assert_eq!(columns[name]["Units"], "mm^2/s", "{name}");
+    }
+    assert!(columns["tensor_b4000_fitted_percent"].is_object());
+    let words = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
+    assert_eq!(words.matches("Volumes used").count(), 2, "{words}");
+}
+
+#[test]
 fn sticks_have_their_means_under_names_of_bids_and_are_tracked_through() {
     let folder = with_shells();
     let few = "[run]\nfits = [\"sticks\"]\n[sticks]\nburn_in = 20\njumps = 40\nsample_every = 10\n";

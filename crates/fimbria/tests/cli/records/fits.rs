@@ -303,6 +303,20 @@ const FWDTI: Proof = Proof {
     command: "fit fwdti",
     fixture: with_protocol,
     line: PROTOCOL,
+    rows: &[
+        TABLE,
+        STYLE,
+        OF_PROTOCOL,
+        CURVE,
+        &[("single-shell", With("--single-shell"))],
+        NO_DEVIATION,
+    ],
+};
+
+const AXDKI: Proof = Proof {
+    command: "fit axdki",
+    fixture: with_protocol,
+    line: PROTOCOL,
     rows: &[TABLE, STYLE, OF_PROTOCOL, CURVE, NO_DEVIATION],
 };
 
@@ -403,7 +417,7 @@ const DKI1D: Proof = Proof {
 
 pub(super) const PROOFS: &[&Proof] = &[
     &DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI, &NODDI,
-    &FWDTI, &SMT, &DKIMICRO, &MAPMRI,
+    &FWDTI, &SMT, &AXDKI, &DKIMICRO, &MAPMRI,
 ];
 
 #[test]
@@ -454,6 +468,11 @@ fn of_smt() {
 #[test]
 fn of_mapmri() {
     prove(&MAPMRI);
+}
+
+#[test]
+fn of_axdki() {
+    prove(&AXDKI);
 }
 
 #[test]

@@ -101,6 +101,7 @@ impl MakeField {
         MapContext {
             stage: "field",
             model: "field",
+            label: "",
             model_entry: json!({
                 "Description": "Field from phase",
                 "Parameters": self.parameters,

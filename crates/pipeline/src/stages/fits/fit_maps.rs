@@ -286,6 +286,18 @@ impl<P: FitModel> FitMaps<P> {
         })
     }
 
+    /// The options of the fit that wrote a folder, by its record: one with a label too.
+    pub(in crate::stages) fn options_in(record: &RunRecord) -> Option<P> {
+        let is_labelled =
+            |name: &str| name.strip_prefix(P::STAGE).is_some_and(|rest| rest.starts_with('_'));
+        let labelled = || match &record.stages[..] {
+            [only] if is_labelled(&only.name) => Some(&record.parameters),
+            _ => None,
+        };
+        let parameters = record.parameters_of(P::STAGE).or_else(labelled)?;
+        from_values(parameters.get("fit")?.as_object()?).ok()
+    }
+
     /// Tells one fit from another: by all that it takes.
     fn fingerprint(&self, subject: &Subject) -> Result<u128, StageError> {
         let mut hash = Xxh3::new();
@@ -302,6 +314,7 @@ impl<P: FitModel> FitMaps<P> {
         MapContext {
             stage: P::STAGE,
             model: P::BIDS_MODEL,
+            label: label_of(P::STAGE, self.name),
             model_entry: json!({
                 "Description": P::DESCRIPTION,
                 "Parameters": bids_parameters(self.parameters.in_effect()),
@@ -310,6 +323,11 @@ impl<P: FitModel> FitMaps<P> {
             carried: carried.with(log_keyvals),
         }
     }
+}
+
+/// What the folder of a fit says beside its name: `b1200` of `dti_b1200`.
+pub(in crate::stages) fn label_of(fit: &str, folder: &'static str) -> &'static str {
+    folder.strip_prefix(fit).and_then(|rest| rest.strip_prefix('_')).unwrap_or_default()
 }
 
 impl<P: FitModel> Stage for FitMaps<P> {

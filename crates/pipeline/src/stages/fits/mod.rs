@@ -334,7 +334,8 @@ impl<P: FitModel> Fit for Of<P> {
                     stage.shown().is_some().then(|| Box::new(stage) as _)
                 },
                 text: |records| {
-                    records.iter().find_map(FitMaps::<P>::of_record)?.parameters.methods()
+                    let fits = records.iter().filter_map(FitMaps::<P>::options_in);
+                    Methods::joined(fits.filter_map(|fit| fit.methods()))
                 },
                 derivatives: Some(P::DERIVATIVES),
                 ..Method::named(P::STAGE)

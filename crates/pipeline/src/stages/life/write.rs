@@ -152,6 +152,7 @@ fn context(life: &Life, carried: Carried) -> MapContext {
     MapContext {
         stage: "life",
         model: "life",
+        label: "",
         model_entry: json!({
             "Description": "Linear fascicle evaluation",
             "Parameters": life.parameters.in_effect(),

@@ -102,6 +102,7 @@ impl Maps {
         MapContext {
             stage: METHOD.name,
             model: "csd",
+            label: "",
             model_entry: json!({ "Description": "Normalised intensities" }),
             entities: self.entities.clone(),
             carried,

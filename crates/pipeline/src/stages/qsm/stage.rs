@@ -77,6 +77,7 @@ impl MapSusceptibility {
         MapContext {
             stage: "qsm",
             model: "qsm",
+            label: "",
             model_entry: json!({
                 "Description": "Quantitative susceptibility mapping",
                 "Parameters": self.parameters,

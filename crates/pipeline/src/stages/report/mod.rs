@@ -154,5 +154,12 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
     let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
     let dti = sections::dti::methods(&dti, volumes);
-    std::iter::once(dti).chain(methods::all().filter_map(|method| (method.text)(records))).collect()
+    let of_study = records.iter().filter(|record| record.parameters_of("dti").is_none());
+    let tensors = of_study.filter_map(|record| {
+        let volumes = record.results.get(VOLUMES).and_then(|words| words.as_str());
+        let fit = FitMaps::<dti::Parameters>::options_in(record)?;
+        Some(sections::dti::methods(&fit, volumes))
+    });
+    let dti = Methods::joined(std::iter::once(dti).chain(tensors));
+    dti.into_iter().chain(methods::all().filter_map(|method| (method.text)(records))).collect()
 }

@@ -8,6 +8,7 @@ use super::{JobPage, Report, ReportPage};
 use crate::stages::fits::fit_maps::FitMaps;
 use crate::stages::fits::{DTI, dti};
 use crate::stages::methods;
+use crate::stages::studies::labelled_folders;
 use crate::{
     Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
     Taken,
@@ -67,6 +68,12 @@ impl Restored {
                 let record = read_record(&folder)?;
                 shown.extend((method.restored)(&record).map(|stage| (stage, folder)));
                 records.push(record);
+            }
+        }
+        // Of what a study makes besides only the words are on the page.
+        for folder in labelled_folders().map(|name| folder.join(name)) {
+            if folder.is_dir() {
+                records.push(read_record(&folder)?);
             }
         }
         Ok(Self { shown, records, report: Report { title }, file_name })

@@ -105,8 +105,10 @@ Configuration:
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
                                # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
-                               # smt, dkimicro, mapmri, expr; or by a word:
-                               # preset = \"maps\" (fibres, connectome, everything, susceptibility)
+                               # smt, axdki, dkimicro, mapmri, expr and files with a model, such as
+                               # \"t2.toml\"; or by a word:
+                               # preset = \"maps\" (fibres, connectome, everything, susceptibility,
+                               # and the models of a study beside the tensor: hbcd, abcd)
     [correct]                  # with such a table, or --raw: the series is corrected first
     phase_encoding = \"j\"
     [dti]

@@ -268,7 +268,7 @@ fn written(files: &[Written]) -> Vec<Output> {
 }
 
 impl Output {
-    fn from_map(fit: &dyn Fit, map: &MapSpec) -> Self {
+    pub(super) fn from_map(fit: &dyn Fit, map: &MapSpec) -> Self {
         let layouts = MapLayout::CHOICES.iter();
         Self {
             files: layouts.map(|&(layout, name, _)| (name, fit.file_of(map, layout))).collect(),

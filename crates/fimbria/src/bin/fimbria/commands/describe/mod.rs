@@ -5,6 +5,7 @@ mod engine;
 mod markdown;
 mod matlab;
 mod method;
+mod model_file;
 mod nipype;
 mod pydra;
 mod qsirecon;
@@ -16,6 +17,7 @@ use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::{Choice, Named, OutputError};
 
 use self::method::Method;
+use self::model_file::ModelFile;
 use crate::args::choice;
 use crate::cli::Cli;
 use crate::console::Console;
@@ -25,7 +27,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Describe {
-    /// The command ("fit dti")
+    /// The command ("fit dti"), or a file with a model ("fit model.toml")
     #[arg(value_name = "COMMAND", num_args = 0..)]
     #[arg(usually = "all")]
     command: Vec<String>,
@@ -87,6 +89,9 @@ Outputs:
   Wrappers are files that other engines load: fimbria_nipype.py and fimbria_pydra.py (put FOLDER on
   PYTHONPATH), +fimbria/*.m (addpath FOLDER), fimbria.yaml of qsirecon. They are of this version.
 
+  A file with a model, `fimbria describe fit model.toml`, is described as the command that fits it: with
+  its maps, their units, and what of the options it says.
+
   In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit,
   frame, whether required or repeatable, conflicts), outputs (file, type, kind, unit, volumes,
   meaning, when it is written), notes, references, examples.
@@ -101,7 +106,9 @@ impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { command, format: Named(format), output, force } = self;
         let name = command.join(" ");
-        let files = files(&Cli::described(), &name, format)?;
+        let model = ModelFile::read(&name)?;
+        let fit = model.as_ref().map(|model| format!("fit {}", model.fit.name()));
+        let files = files(&Cli::described(), fit.as_ref().unwrap_or(&name), format, model)?;
         if files.is_empty() {
             return Err(Failure::usage(format!(
                 "there is no command `{name}`: see fimbria --help"
@@ -147,8 +154,14 @@ fn one_text(mut texts: Vec<String>) -> String {
     }
 }
 
-/// Name and text of each file that describes the commands of `program` that are `name` or below it.
-fn files(program: &Command, name: &str, format: Format) -> std::io::Result<Vec<(String, String)>> {
+/// Name and text of each file that describes the commands of `program` that are `name` or below it;
+/// with `model` the one of its fit, as that file has it.
+fn files(
+    program: &Command,
+    name: &str,
+    format: Format,
+    model: Option<ModelFile>,
+) -> std::io::Result<Vec<(String, String)>> {
     let global: Vec<_> =
         program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     let mut chosen = leaves(program, "");
@@ -156,8 +169,11 @@ fn files(program: &Command, name: &str, format: Format) -> std::io::Result<Vec<(
     if chosen.is_empty() {
         return Ok(Vec::new());
     }
-    let methods: Vec<_> =
+    let mut methods: Vec<_> =
         chosen.iter().map(|(path, command)| Method::new(path, command, &global)).collect();
+    if let (Some(model), [method]) = (&model, &mut methods[..]) {
+        model.put_into(method);
+    }
     let wrapped = || engine::wrapped(&methods);
     let each = |extension: &str, text: &dyn Fn(&Method) -> String| {
         let file = |method: &Method| {
@@ -302,7 +318,7 @@ mod tests {
     #[test]
     fn the_reference_in_the_docs_is_not_stale() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        let pages = files(&Cli::described(), "", Format::Markdown).unwrap();
+        let pages = files(&Cli::described(), "", Format::Markdown, None).unwrap();
         fimbria_testing::hold_to(&folder, &pages.into_iter().collect());
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{ArgAction, Command};
 use fimbria_pipeline::RunConfig;
 use fimbria_pipeline::options::words_of_values;
-use fimbria_pipeline::stages::fits::{FITS, fit_named};
+use fimbria_pipeline::stages::fits::FITS;
 
 use crate::failure::Failure;
 
@@ -39,20 +39,8 @@ pub(crate) fn in_full(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure
 
 /// The model of a file and its options, without those that `given` has once and for all.
 fn words_of_file(path: &Path, given: &[OsString]) -> Result<Vec<OsString>, Failure> {
-    let config = RunConfig::read(path)?;
-    let (name, mut values) = match config.tables.into_iter().collect::<Vec<_>>() {
-        mut one if one.len() == 1 && fit_named(&one[0].0).is_some() => one.remove(0),
-        tables => {
-            let tables: Vec<_> = tables.iter().map(|(name, _)| format!("[{name}]")).collect();
-            return Err(Failure::usage(format!(
-                "{} has {}: a file of a model has one table, that of its fit, such as [expr]",
-                path.display(),
-                if tables.is_empty() { "no table of a fit".to_owned() } else { tables.join(" ") }
-            )));
-        }
-    };
-    let command = fit_named(&name).map(|fit| fit.options(Command::new("fit")));
-    let command = command.unwrap_or_else(|| Command::new("fit"));
+    let (fit, mut values) = RunConfig::read_fit(path)?;
+    let command = fit.options(Command::new("fit"));
     for arg in command.get_arguments().filter(|arg| !matches!(arg.get_action(), ArgAction::Append))
     {
         let is_it = |word: &OsString| {
@@ -65,7 +53,7 @@ fn words_of_file(path: &Path, given: &[OsString]) -> Result<Vec<OsString>, Failu
         }
     }
     let words = words_of_values(&command, &values).map_err(Failure::usage)?;
-    Ok(std::iter::once(name).chain(words).map(OsString::from).collect())
+    Ok(std::iter::once(fit.name().to_owned()).chain(words).map(OsString::from).collect())
 }
 
 #[cfg(test)]
