@@ -15,7 +15,7 @@ from .fits import Fit, fit_by_name
 __all__ = ["FitName", "fit"]
 
 #: The names of all fits.
-FitName = Literal["dti", "hot", "fod", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono", "msdki", "noddi", "fwdti", "smt", "dkimicro", "mapmri", "expr"]
+FitName = Literal["dti", "hot", "fod", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono", "msdki", "noddi", "fwdti", "smt", "axdki", "dkimicro", "mapmri", "expr"]
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._curves import IvimFit, MeanSignalKurtosisFit
     from ._diffusion import KurtosisFit, TensorFit
     from ._maps import (
+        AxialKurtosisFit,
         ExpressionFit,
         FreeWaterTensorFit,
         KurtosisMicrostructureFit,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
         shells: float | Sequence[float]
 
     class FreeWaterTensorOptions(TypedDict, total=False):
+        single_shell: bool
         bmax: float
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"]
         sigma: float
@@ -157,6 +159,17 @@ if TYPE_CHECKING:
 
     class SphericalMeanOptions(TypedDict, total=False):
         compartments: Literal["one", "two"]
+        bmax: float
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"]
+        sigma: float
+        background: str | PathLike[str]
+        precision: Literal["single", "double"]
+        max_iterations: int
+        robust: Literal["huber", "tukey"]
+        errors: bool
+        shells: float | Sequence[float]
+
+    class AxialKurtosisOptions(TypedDict, total=False):
         bmax: float
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"]
         sigma: float
@@ -279,6 +292,12 @@ def fit(
     affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
     **options: Unpack[SphericalMeanOptions],
 ) -> SphericalMeanFit: ...  # fmt: skip
+@overload
+def fit(
+    name: Literal["axdki"], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+    **options: Unpack[AxialKurtosisOptions],
+) -> AxialKurtosisFit: ...  # fmt: skip
 @overload
 def fit(
     name: Literal["dkimicro"], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,

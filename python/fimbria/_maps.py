@@ -313,6 +313,54 @@ class SphericalMeanFit(Fit):
     extratrans_error: Array
     extramd_error: Array
 
+class AxialKurtosisFit(Fit):
+    """The maps of fit axdki."""
+
+    MD: Array
+    md: Array
+    AD: Array
+    ad: Array
+    RD: Array
+    rd: Array
+    Wpar: Array
+    wpar: Array
+    Wperp: Array
+    wperp: Array
+    MKT: Array
+    mkt: Array
+    MK: Array
+    mk: Array
+    AK: Array
+    ak: Array
+    RK: Array
+    rk: Array
+    S0: Array
+    s0: Array
+    direction: Array
+    residual: Array
+    MD_error: Array
+    md_error: Array
+    AD_error: Array
+    ad_error: Array
+    RD_error: Array
+    rd_error: Array
+    Wpar_error: Array
+    wpar_error: Array
+    Wperp_error: Array
+    wperp_error: Array
+    MKT_error: Array
+    mkt_error: Array
+    MK_error: Array
+    mk_error: Array
+    AK_error: Array
+    ak_error: Array
+    RK_error: Array
+    rk_error: Array
+    S0_error: Array
+    s0_error: Array
+    direction_error: Array
+    residual_error: Array
+
 class KurtosisMicrostructureFit(Fit):
     """The maps of fit dkimicro."""
 

@@ -261,7 +261,7 @@ def track(
     samples: int | None = None,
     select: int | None = None,
     most_starts: int | None = None,
-    seeds_by: Literal["equal", "density"] | None = None,
+    seeds_by: Literal["equal", "density", "dynamic"] | None = None,
     one_direction: bool | None = None,
     algorithm: Literal["transport", "probabilistic", "deterministic"] | None = None,
     step: float | None = None,
@@ -347,7 +347,7 @@ def track(
     most_starts : integer
         Through densities: start so many streamlines at most, however few of them are kept [from
         1 on] [default: 1000 times select]
-    seeds_by : {equal, density}
+    seeds_by : {equal, density, dynamic}
         Through densities: how the seeds to start at are drawn [default: equal]
     one_direction : flag
         Through densities: go one way only, so that streamlines begin at their seeds

@@ -10,6 +10,7 @@ from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
 from ._given import GradientTable
 from ._maps import (
+    AxialKurtosisFit,
     ExpressionFit,
     FreeWaterTensorFit,
     KurtosisMicrostructureFit,
@@ -25,6 +26,7 @@ from ._spheres import FibreOrientationFit, HigherOrderTensorFit
 from .fits import Model
 
 __all__ = [
+    "AxialKurtosisModel",
     "ExpressionModel",
     "FibreOrientationModel",
     "FreeWaterTensorModel",
@@ -1253,6 +1255,10 @@ class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
     ----------
     gtab : gradient table
         Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    single_shell : flag
+        Take a single shell too, where what tissue is has to be assumed: zeppelins of 1e-3 mm²/s
+        along their axis and 0.1 to 1e-3 across, beside water of 2.5e-3, by non-negative least
+        squares
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -1317,6 +1323,7 @@ class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
     ----------
     Pasternak O et al. Magn Reson Med 62, 717 (2009): the model
     Hoy AR et al. NeuroImage 103, 323 (2014): several shells, the start
+    Daducci A et al. NeuroImage 105, 32 (2015): single_shell: the dictionary's problem
     Neto Henriques R et al. ReScience 3, 2 (2017): the same in other words
 
     Examples
@@ -1340,6 +1347,7 @@ class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
         self,
         gtab: GradientTable,
         *,
+        single_shell: bool | None = None,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
@@ -1352,6 +1360,7 @@ class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
     ) -> None:
         super().__init__(
             gtab,
+            single_shell=single_shell,
             bmax=bmax,
             likelihood=likelihood,
             sigma=sigma,
@@ -1473,6 +1482,128 @@ class SphericalMeanModel(Model[SphericalMeanFit]):
         super().__init__(
             gtab,
             compartments=compartments,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class AxialKurtosisModel(Model[AxialKurtosisFit]):
+    """Fit kurtosis about one axis: MK, AK, RK and more of few directions.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician-mean, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    MD
+        mean diffusivity, a third of AD and two of RD, mm²/s
+    AD
+        diffusivity along the axis, mm²/s
+    RD
+        diffusivity across the axis, mm²/s
+    Wpar
+        kurtosis tensor along the axis, W∥
+    Wperp
+        kurtosis tensor across the axis, W⊥
+    MKT
+        mean of the kurtosis tensor over the sphere
+    MK
+        mean over the sphere of the kurtosis MD² W(n) / D(n)²
+    AK
+        kurtosis along the axis, MD² W∥ / AD²
+    RK
+        kurtosis across the axis, MD² W⊥ / RD²
+    S0
+        signal without diffusion weighting, input units
+    direction
+        unit vector, x y z in the axes of gtab: the axis, sign arbitrary
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Hansen B, Shemesh N, Jespersen SN. NeuroImage 142, 381 (2016): the tensors, the means
+    Hansen B et al. NMR Biomed 30, e3741 (2017): the fit to few images
+    Jensen JH, Helpern JA. NMR Biomed 23, 698 (2010): kurtosis
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = AxialKurtosisModel(table).fit(signal)
+    >>> made.MK.shape, made.direction.shape
+    ((), (3,))
+    """
+
+    name = "axdki"
+    _fit = AxialKurtosisFit
+    _volumes = "all are used"
+
+    def __init__(
+        self,
+        gtab: GradientTable,
+        *,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
             bmax=bmax,
             likelihood=likelihood,
             sigma=sigma,

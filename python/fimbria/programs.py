@@ -698,7 +698,7 @@ def bids(
     atlas: str | float | None = None,
     no_act: bool | None = None,
     skip_bids_validation: bool | None = None,
-    preset: Literal["maps", "fibres", "connectome", "everything", "susceptibility"] | None = None,
+    preset: Literal["maps", "fibres", "connectome", "everything", "susceptibility", "hbcd", "abcd"] | None = None,
     config: str | PathLike[str] | None = None,
     settings: str | float | Sequence[str | float] | None = None,
     raw: bool | None = None,
@@ -740,7 +740,7 @@ def bids(
     skip_bids_validation : flag
         Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and
         nothing else
-    preset : {maps, fibres, connectome, everything, susceptibility}
+    preset : {maps, fibres, connectome, everything, susceptibility, hbcd, abcd}
         What is done [default: maps]
     config : path
         Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
