@@ -99,8 +99,8 @@ fn a_run_makes_the_models_of_a_study_as_maps_does() {
 fn displacements_say_which_basis_they_are_in() {
     let folder = folder();
     folder.done(&format!("fit mapmri {SERIES} --order 4 --odf -o m"));
-    folder.done("peaks m/odf.nii --format nii -o p");
-    assert!(folder.image("p/count.nii").data.iter().any(|&n| n > 0.0));
+    folder.done("peaks m/odf.nii --format nii -o maxima");
+    assert!(folder.image("maxima/count.nii").data.iter().any(|&n| n > 0.0));
 }
 
 #[test]

@@ -89,8 +89,8 @@ Outputs:
   Wrappers are files that other engines load: fimbria_nipype.py and fimbria_pydra.py (put FOLDER on
   PYTHONPATH), +fimbria/*.m (addpath FOLDER), fimbria.yaml of qsirecon. They are of this version.
 
-  A file with a model, `fimbria describe fit model.toml`, is described as the command that fits it: with
-  its maps, their units, and what of the options it says.
+  A file with a model, `fimbria describe fit model.toml`, is described as the command that fits it:
+  with its maps, their units, and the options that it sets.
 
   In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit,
   frame, whether required or repeatable, conflicts), outputs (file, type, kind, unit, volumes,
