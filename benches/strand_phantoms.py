@@ -437,16 +437,14 @@ def tckgen(*options):
 
 ROWS = {
     "track": fimbria(),
-    "transport": fimbria("--algorithm", "transport"),
     "probabilistic": fimbria("--algorithm", "probabilistic"),
     "deterministic": fimbria("--algorithm", "deterministic"),
     "iFOD2": tckgen(),
     "SD_STREAM": tckgen("-algorithm", "SD_STREAM"),
     "act": fimbria("--act", "5TT"),
-    "act transport": fimbria("--act", "5TT", "--algorithm", "transport"),
+    "act plain": fimbria("--act", "5TT", "--backtrack=false", "--crop=false"),
+    "act plain probabilistic": fimbria("--act", "5TT", "--backtrack=false", "--crop=false", "--algorithm", "probabilistic"),
     "act probabilistic": fimbria("--act", "5TT", "--algorithm", "probabilistic"),
-    "act backtrack crop": fimbria("--act", "5TT", "--backtrack", "--crop"),
-    "act transport backtrack crop": fimbria("--act", "5TT", "--algorithm", "transport", "--backtrack", "--crop"),
     "iFOD2 -act": tckgen("-act", "5TT"),
     "iFOD2 -act -backtrack -crop": tckgen("-act", "5TT", "-backtrack", "-crop_at_gmwmi"),
 }

@@ -3,14 +3,14 @@
 
     python3 benches/rivals/demo.py fimbria-demo [--threads 2] > benches/runs/DATE-MACHINE/demo.tsv
 
-Needs a finished `fimbria demo`, DIPY, nibabel and numpy, and MRtrix3. Each program works as its manual has it:
+Needs a finished `fimbria demo`, DIPY, nibabel, numpy, scipy, and MRtrix3. Each program works as its manual has it:
 
 - DIPY's weighted tensor on b up to 1500, its kurtosis fit on all volumes;
 - MRtrix3: dwi2response dhollander, dwi2fod msmt_csd, sh2peaks (three, of a tenth of the largest or more),
   tckgen iFOD2 with -act and -backtrack, 20,000 streamlines seeded at the border of white matter.
 
 Errors are counted as `fimbria demo` counts them (crates/phantoms/src/closeness.rs), in the same voxels: those that are
-nine tenths of one tissue. The lines are quantity, unit, program, number, median and 95th percentile; with the head of
+nine tenths of one tissue; and the same of bundles. The lines are quantity, unit, program, number, median and 95th percentile; with the head of
 the defaults they are the table that the page shows beside its own (crates/pipeline/src/stages/accuracy/usual.tsv).
 """
 
@@ -19,6 +19,7 @@ import itertools
 import subprocess
 import sys
 import tempfile
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,9 +29,13 @@ from dipy.core.gradients import gradient_table
 from dipy.io import read_bvals_bvecs
 from dipy.reconst.dki import DiffusionKurtosisModel
 from dipy.reconst.dti import TensorModel
+from scipy.ndimage import distance_transform_edt
+from scipy.spatial import cKDTree
 
 # As in crates/phantoms/src/closeness.rs.
 PURE, UNSEEN, SEEN, ASTRAY_DEG = 0.9, 0.1, 0.2, 20.0
+# As in crates/pipeline/src/stages/accuracy/bundles.rs.
+ENDS_MM, WITHIN_MM, INSIDE = 5.0, 4.001, 0.95
 # Volumes of an image of five tissues.
 CORTEX, NUCLEI, WHITE, FLUID = range(4)
 
@@ -159,6 +164,55 @@ def streamlines(head, lines, program):
     row("streamlines, in no fibre", "%", program, outside)
 
 
+def groups_of(path):
+    """Streamlines of a TRX file by group."""
+    with zipfile.ZipFile(path) as file:
+        arrays = {}
+        for name in file.namelist():
+            kind = name.rsplit(".", 1)[-1]
+            if kind in ("float16", "float32", "uint32", "uint64", "int32"):
+                arrays[name] = np.frombuffer(file.read(name), kind)
+    one = lambda start: next(array for name, array in arrays.items() if name.startswith(start))
+    points, offsets = one("positions").reshape(-1, 3).astype(float), one("offsets").astype(int)
+    lines = np.split(points, offsets[1:])[: len(offsets)]
+    lines = [line for line in lines if len(line)]
+    groups = {name.split("/")[1].split(".")[0]: at for name, at in arrays.items() if name.startswith("groups/")}
+    return {name: [lines[i] for i in at] for name, at in groups.items()}
+
+
+def bundles(head, lines, program):
+    """How much of each bundle valid streamlines pass, as crates/pipeline/src/stages/accuracy/bundles.rs counts it."""
+    lines = [np.asarray(line, float) for line in lines if len(line)]
+    ends = np.array([(line[0], line[-1]) for line in lines])
+    to_voxels = np.linalg.inv(head.image.affine)
+    edges = np.linalg.norm(head.image.affine[:3, :3], axis=0)
+    places = [np.rint(line @ to_voxels[:3, :3].T + to_voxels[:3, 3]).astype(int) for line in lines]
+    missed, beyond, valid = [], [], set()
+    for name, fibres in groups_of(head.folder / "truth/tracts.trx").items():
+        own = nib.load(head.folder / f"truth/bundles/{name}.nii.gz").get_fdata() > 0
+        near = distance_transform_edt(~own, edges) <= WITHIN_MM + 1e-3
+        true = np.array([(fibre[0], fibre[-1]) for fibre in fibres])
+        joins = np.zeros(len(lines), bool)
+        for pair in (ends, ends[:, ::-1]):
+            if name.startswith("u_fibres"):
+                far = cKDTree(true.reshape(-1, 6)).query(pair.reshape(-1, 6))[0]
+                joins |= far <= ENDS_MM * 2**0.5
+            else:
+                far = [cKDTree(true[:, end]).query(pair[:, end])[0] for end in (0, 1)]
+                joins |= np.maximum(*far) <= ENDS_MM
+        passed = np.zeros_like(own)
+        for i in np.flatnonzero(joins):
+            inside = places[i][np.all((places[i] >= 0) & (places[i] < own.shape), axis=1)]
+            if near[tuple(inside.T)].sum() >= INSIDE * len(places[i]):
+                passed[tuple(inside.T)] = True
+                valid.add(i)
+        missed.append(100 * (own & ~passed).sum() / own.sum())
+        beyond.append(100 * (passed & ~own).sum() / own.sum())
+    row("bundles, missed", "%", program, missed)
+    row("bundles, beyond", "%", program, beyond)
+    return len(valid)
+
+
 def crossings_and_tracts(head, threads):
     """Peaks and streamlines of MRtrix3."""
     at = head.folder
@@ -181,6 +235,7 @@ def crossings_and_tracts(head, threads):
             made("border.nii"), "-select", 20000, "-nthreads", threads, "-quiet")
         lines = nib.streamlines.load(made("lines.tck")).streamlines
         streamlines(head, lines, program)
+        bundles(head, lines, program)
 
 
 def main():

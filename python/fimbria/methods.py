@@ -334,8 +334,9 @@ def track(
         its path
     backtrack : flag
         Take streamlines that end wrongly back some steps and let them go on another way
+        [default: true, but with `deterministic` false]
     crop : flag
-        Cut ends in grey matter off at its boundary with white matter
+        Cut ends in grey matter off at its boundary with white matter [default: true]
     seed_boundary : flag
         Start on that boundary, in the voxels of seeds (in a run: with densities) that it
         passes, and go into white matter

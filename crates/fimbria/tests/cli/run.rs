@@ -111,9 +111,9 @@ fn a_run_tracks_densities_as_the_command_does() {
         ("", ""),
         ("--set track.act=5tt.nii.gz --set track.select=50", "--act 5tt.nii.gz --select 50"),
         (
-            "--set track.act=5tt.nii.gz --set track.samples=2 --set track.backtrack=true \
+            "--set track.act=5tt.nii.gz --set track.samples=2 --set track.backtrack=false \
              --set track.crop=true",
-            "--act 5tt.nii.gz -n 2 --backtrack --crop",
+            "--act 5tt.nii.gz -n 2 --backtrack=false --crop",
         ),
     ] {
         folder.done(&format!("{run} {settings} -o out"));

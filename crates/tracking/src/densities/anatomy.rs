@@ -210,15 +210,20 @@ impl Retries {
         self.dirs.push(dir);
     }
 
-    /// Takes the half, points from `first` on, back: one step, and one more after every three tries
-    /// that did not get farther than the ones before. The place to go on from; `None` where that would
-    /// be before the seed.
-    pub(super) fn back(&mut self, points: &mut Vec<[f32; 3]>, first: usize) -> Option<Pose> {
+    /// Takes the half, points from `first` on, back: `stride` steps, and as many more after every three
+    /// tries that did not get farther than the ones before. The place to go on from; `None` where that
+    /// would be before the seed.
+    pub(super) fn back(
+        &mut self,
+        points: &mut Vec<[f32; 3]>,
+        first: usize,
+        stride: usize,
+    ) -> Option<Pose> {
         let n = self.dirs.len();
         if n > self.farthest {
             (self.farthest, self.since) = (n, 0);
         }
-        let steps = 1 + (self.since / Self::FROM_EACH) as usize;
+        let steps = stride * (1 + (self.since / Self::FROM_EACH) as usize);
         // From the farthest place, so that tries that end at once are not the ones to go back from.
         let kept = self.farthest.saturating_sub(steps).min(n);
         if kept == 0 || self.tries == Self::MOST {

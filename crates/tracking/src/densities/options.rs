@@ -48,6 +48,16 @@ impl DensityPropagation {
         2.0 * (0.5 * self.max_angle).sin() / self.step_mm
     }
 
+    /// The steps along which one way is looked for: those of the probe of transport, or one.
+    pub(crate) fn drawn_steps(&self) -> usize {
+        match self.rule {
+            DensityRule::Transport { probe_mm, .. } => {
+                (probe_mm / self.step_mm).round().max(1.0) as usize
+            }
+            DensityRule::Arcs { .. } | DensityRule::Maximum => 1,
+        }
+    }
+
     /// Most steps of a streamline, both halves together.
     pub(crate) fn max_steps(&self) -> u32 {
         // More than two million points are of no use to anyone.

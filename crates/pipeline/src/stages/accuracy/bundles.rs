@@ -12,8 +12,9 @@ use crate::Logbook;
 
 /// A streamline joins the ends of a bundle where its own are so near to those of a true fibre, mm.
 const ENDS_MM: f64 = 5.0;
-/// And it is of the bundle where such a part of its points is so near to the bundle's voxels, mm.
-const WITHIN_MM: f64 = 4.0;
+/// And it is of the bundle where such a part of its points is so near to the bundle's voxels, mm. Neighbours in voxels of
+/// 4 mm are, however their header is rounded.
+const WITHIN_MM: f64 = 4.001;
 const INSIDE: f64 = 0.95;
 /// Their fibres join neighbours everywhere: both ends must be those of one.
 const U_FIBRES: &str = "u_fibres";

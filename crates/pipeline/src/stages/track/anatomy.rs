@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::parameters::{Algorithm, unused_by};
 use super::resolved::EndedBy;
 use super::{Through, TrackError, TrackParameters};
-use crate::options::{Described as _, FileType, OptionError, Takes};
+use crate::options::{Described as _, FileType, OptionError, Resolve, Takes};
 use crate::{Named, Page};
 
 /// Where streamlines may end, by the tissues of the head.
@@ -28,12 +28,14 @@ pub struct AnatomyOptions {
     pub act: Option<PathBuf>,
 
     /// Take streamlines that end wrongly back some steps and let them go on another way
-    #[arg(long)]
-    pub backtrack: bool,
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "true", usually = "true, but with `deterministic` false")]
+    pub backtrack: Option<bool>,
 
     /// Cut ends in grey matter off at its boundary with white matter
-    #[arg(long)]
-    pub crop: bool,
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "true", usually = "true")]
+    pub crop: Option<bool>,
 
     /// Start on that boundary, in the voxels of --seeds (in a run: with densities) that it passes,
     /// and go into white matter
@@ -54,9 +56,12 @@ impl AnatomyOptions {
     pub fn check(&self, through: Through, parameters: &TrackParameters) -> Result<(), OptionError> {
         // No matter for the command line: `bids` adds the tissues to what it was told.
         let Self { act, backtrack, crop, seed_boundary } = self;
-        let of_tissues =
-            [("backtrack", backtrack), ("crop", crop), ("seed_boundary", seed_boundary)];
-        let given = of_tissues.iter().find(|(_, is_given)| **is_given);
+        let of_tissues = [
+            ("backtrack", *backtrack == Some(true)),
+            ("crop", *crop == Some(true)),
+            ("seed_boundary", *seed_boundary),
+        ];
+        let given = of_tissues.iter().find(|(_, is_given)| *is_given);
         if let (None, Some((option, _))) = (act, given) {
             let why = format!("`{option}` has no use without `act`, the image of tissues");
             return Err(OptionError::Unusable(why));
@@ -68,7 +73,7 @@ impl AnatomyOptions {
         }
         match parameters.algorithm {
             // It goes the same way again.
-            Some(Named(algorithm @ Algorithm::Deterministic)) if *backtrack => {
+            Some(Named(algorithm @ Algorithm::Deterministic)) if *backtrack == Some(true) => {
                 Err(unused_by(algorithm, "backtrack"))
             }
             _ => Ok(()),
@@ -116,8 +121,27 @@ impl AnatomyOptions {
 
     /// How streamlines are constrained by them.
     pub(super) fn constraint<'t>(&self, tissues: &'t Option<Tissues>) -> Option<Anatomy<'t>> {
-        let Self { act: _, backtrack, crop, seed_boundary: from_boundary } = *self;
-        tissues.as_ref().map(|tissues| Anatomy { tissues, backtrack, crop, from_boundary })
+        tissues.as_ref().map(|tissues| Anatomy {
+            tissues,
+            backtrack: self.backtrack == Some(true),
+            crop: self.crop == Some(true),
+            from_boundary: self.seed_boundary,
+        })
+    }
+}
+
+impl Resolve for AnatomyOptions {
+    type Setting = Algorithm;
+
+    fn with_defaults(&self, algorithm: &Algorithm) -> Self {
+        let mut all = self.clone();
+        if self.act.is_some() {
+            // What is deterministic goes the same way again.
+            let has_other_ways = *algorithm != Algorithm::Deterministic;
+            all.backtrack = self.backtrack.or(Some(has_other_ways));
+            all.crop = self.crop.or(Some(true));
+        }
+        all
     }
 }
 

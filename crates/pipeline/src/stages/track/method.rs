@@ -12,6 +12,7 @@ use super::{
 use super::{Tracked, section};
 use crate::Taken;
 use crate::Written;
+use crate::options::Resolved;
 use crate::stages::in_run::{InRun, InRunError, RunContext, Stages, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::peaks::LEAST_DENSITY;
@@ -70,7 +71,7 @@ pub(in crate::stages) fn tractogram_of(run: &RunContext<'_>) -> Result<PathBuf, 
 
 /// What was done, in words for a paper.
 fn text(track: &WholeBrain) -> Methods {
-    let (parameters, anatomy) = (track.resolved(), &track.options.anatomy);
+    let (parameters, anatomy) = (track.resolved(), track.resolved_anatomy());
     let TrackParameters { samples, select, step, min_length, max_length, angle, cutoff, .. } =
         &*parameters;
     let algorithm = parameters.algorithm.unwrap_or_default().0;
@@ -133,7 +134,7 @@ fn text(track: &WholeBrain) -> Methods {
             "From {starts} {within}, streamlines followed {followed} {ways} in \
              steps of {step}, turning by at most {angle:.0}° a step; those of {least} to {most} mm \
              {kept}.{}",
-            if is_constrained { constraint(anatomy) } else { String::new() }
+            if is_constrained { constraint(&anatomy) } else { String::new() }
         ),
         references: [
             Some(reference),
@@ -147,15 +148,15 @@ fn text(track: &WholeBrain) -> Methods {
 }
 
 /// Where they were let end, as a further sentence.
-fn constraint(anatomy: &AnatomyOptions) -> String {
+fn constraint(anatomy: &Resolved<AnatomyOptions>) -> String {
     let mut text =
         " By a segmentation of tissues, both ends had to lie in grey matter or where the \
                     image ends, and none in fluid"
             .to_owned();
-    if anatomy.backtrack {
+    if anatomy.backtrack == Some(true) {
         text += "; those that ended otherwise were taken back and went on another way";
     }
-    if anatomy.crop {
+    if anatomy.crop == Some(true) {
         text += "; ends were cut at the boundary of grey and white matter";
     }
     text + "."

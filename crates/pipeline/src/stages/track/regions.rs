@@ -12,6 +12,7 @@ use fimbria_tracking::{
 use super::counted::Counted;
 use super::seed_set::SeedSet;
 use super::{AnatomyOptions, RegionFiles, TrackError, stem};
+use crate::options::Resolved;
 use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 use crate::{Logbook, Page};
@@ -95,7 +96,7 @@ pub(super) struct TrackedRegions {
     pub(super) targets: Vec<Region>,
     pub(super) rules: Rules,
     is_network: bool,
-    anatomy: AnatomyOptions,
+    anatomy: Option<Resolved<AnatomyOptions>>,
     tissues: Option<Tissues>,
 }
 
@@ -115,7 +116,7 @@ impl TrackedRegions {
     /// that is asked for.
     pub(super) fn constrain(
         &mut self,
-        anatomy: &AnatomyOptions,
+        anatomy: Resolved<AnatomyOptions>,
         tissues: Option<Tissues>,
     ) -> Result<(), TrackError> {
         if let Some(tissues) = tissues.as_ref().filter(|_| anatomy.seed_boundary) {
@@ -125,13 +126,13 @@ impl TrackedRegions {
                 return Err(TrackError::NoBoundary);
             }
         }
-        (self.anatomy, self.tissues) = (anatomy.clone(), tissues);
+        (self.anatomy, self.tissues) = (Some(anatomy), tissues);
         Ok(())
     }
 
     /// Where streamlines may end.
     pub(super) fn constraint(&self) -> Option<Anatomy<'_>> {
-        self.anatomy.constraint(&self.tissues)
+        self.anatomy.as_ref()?.constraint(&self.tissues)
     }
 
     /// Warns of regions that nothing can reach.
@@ -174,7 +175,7 @@ impl Regions {
             judgement: Judgement::Whole,
             ..Rules::default()
         };
-        let (anatomy, tissues) = (AnatomyOptions::default(), None);
+        let (anatomy, tissues) = (None, None);
         Ok(TrackedRegions { seed_set, targets, rules, is_network: *network, anatomy, tissues })
     }
 }

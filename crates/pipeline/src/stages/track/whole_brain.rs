@@ -55,12 +55,12 @@ impl WholeBrain {
         };
         let anatomy = parameters.get("anatomy").filter(|anatomy| anatomy.is_object());
         let act = record.inputs.iter().find(|input| input.role == "act");
-        let asks = |option: &str| anatomy.is_some_and(|anatomy| anatomy[option] == true);
+        let asks = |option: &str| anatomy.and_then(|anatomy| anatomy[option].as_bool());
         let anatomy = AnatomyOptions {
             act: act.filter(|_| anatomy.is_some()).map(|input| input.path.clone()),
             backtrack: asks("backtrack"),
             crop: asks("crop"),
-            seed_boundary: asks("seed_boundary"),
+            seed_boundary: asks("seed_boundary") == Some(true),
         };
         let parameters = from_values(parameters.get("track")?.as_object()?).ok()?;
         Some(Self { options: TrackInRun { parameters, anatomy }, through })
@@ -76,6 +76,12 @@ impl WholeBrain {
         let TrackInRun { parameters, anatomy } = &self.options;
         let (through, ended_by) = (self.through, anatomy.ended_by());
         parameters.resolve(&Setting { through, place: Place::Run, ended_by })
+    }
+
+    /// How tissues end them.
+    pub(in crate::stages) fn resolved_anatomy(&self) -> Resolved<AnatomyOptions> {
+        let TrackInRun { parameters, anatomy } = &self.options;
+        anatomy.resolve(&parameters.algorithm.unwrap_or_default().0)
     }
 
     /// Through samples, from every voxel that has some.
@@ -111,7 +117,7 @@ impl WholeBrain {
         mask: &Mask,
         log: &Logbook<'_>,
     ) -> Result<Tracked, StageError> {
-        let (options, anatomy) = (self.resolved(), &self.options.anatomy);
+        let (options, anatomy) = (self.resolved(), self.resolved_anatomy());
         let densities = densities_of(field, &field.mask, log)?;
         let shortest = Edges::from_grid(densities.grid()).shortest;
         let propagation = options.density_propagation(shortest, densities.order());
@@ -222,9 +228,8 @@ impl Stage for WholeBrain {
 
     fn parameters(&self) -> Value {
         let mut said = json!({ "through": self.through.name(), "track": self.resolved() });
-        let anatomy = &self.options.anatomy;
-        if anatomy.act.is_some() {
-            said["anatomy"] = json!(anatomy);
+        if self.options.anatomy.act.is_some() {
+            said["anatomy"] = json!(self.resolved_anatomy());
         }
         said
     }

@@ -150,8 +150,8 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
         let Some(anatomy) = self.tracking.anatomy.filter(|anatomy| anatomy.backtrack) else {
             return false;
         };
-        let first = particle.n_first;
-        let back = || particle.retries.back(&mut particle.points, first);
+        let (first, stride) = (particle.n_first, self.tracking.propagation.drawn_steps());
+        let back = || particle.retries.back(&mut particle.points, first, stride);
         let Some(place) = (end != EndReason::Length).then(back).flatten() else { return false };
         particle.at = place;
         particle.point = (particle.points.len() - first) as u32;

@@ -56,8 +56,8 @@ Directions:
 Anatomy:
   With --act a streamline is kept only if both its ends are where fibres end: at the first point
   that is half cortex, in subcortical grey matter, or where the brain leaves the image. One that
-  enters fluid or ends in white matter is rejected, or with --backtrack goes back and on another
-  way.
+  enters fluid or ends in white matter goes back and on another way, and is rejected where none is
+  left (--backtrack=false: at once). Ends are cut where grey matter begins (--crop=false: not).
 
 Units:
   Millimetres, degrees.
