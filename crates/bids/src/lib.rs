@@ -22,6 +22,7 @@ mod error;
 mod failed;
 mod files;
 mod foreseen;
+mod gathered;
 mod group;
 mod json;
 mod made;

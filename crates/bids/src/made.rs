@@ -25,12 +25,24 @@ pub(crate) struct Made {
     pub(crate) fingerprint: Fingerprint,
     /// Its files below the folder of the session.
     pub(crate) files: Vec<String>,
+    /// Results of earlier runs that its table has lines of as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) gathered: Vec<String>,
+    /// Whether it gathers what others made.
+    #[serde(skip)]
+    pub(crate) gathers: bool,
 }
 
 impl Made {
     /// Whether the two stand for the same results, of whatever inputs and options.
     pub(crate) fn is_for(&self, other: &Self) -> bool {
         (&self.series, &self.stage) == (&other.series, &other.stage)
+    }
+
+    /// Whether these are the results of `planned`, or have them among others.
+    fn has_results_of(&self, planned: &Self) -> bool {
+        let results = &planned.fingerprint.results;
+        self.fingerprint.results == *results || self.gathered.contains(results)
     }
 
     fn is_page(&self) -> bool {
@@ -88,7 +100,7 @@ impl Earlier {
         }
         for made in planned {
             let before = self.made.iter().find(|before| before.is_for(made));
-            let is_same = before.is_some_and(|b| b.fingerprint.results == made.fingerprint.results);
+            let is_same = before.is_some_and(|before| before.has_results_of(made));
             let is_whole = is_same
                 && before.is_some_and(|before| self.is_whole(before, folder))
                 && (!made.is_page() || self.series(&made.series).is_some_and(&has_page));
@@ -96,7 +108,8 @@ impl Earlier {
                 continue;
             }
             compared.missing.push(made.clone());
-            let Some(before) = before.filter(|_| !is_same && !made.is_page()) else { continue };
+            let differs = !is_same && !made.is_page() && !made.gathers;
+            let Some(before) = before.filter(|_| differs) else { continue };
             match before.fingerprint.options == made.fingerprint.options {
                 true => compared.other_inputs.push(made.stage.clone()),
                 false => compared.other_options.push(made.stage.clone()),

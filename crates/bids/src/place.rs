@@ -12,7 +12,7 @@ use crate::participants::{Participants, ReportLevel};
 use crate::planned::{Planned, key};
 use crate::publish::Ran;
 use crate::rows::page_below;
-use crate::{BidsError, Session, citation};
+use crate::{BidsError, Session, citation, gathered};
 
 /// Where a series has the hash of its page, which is no output of the session where it lies outside its folder.
 const PAGE_HASH: &str = "page_xxh3_128";
@@ -130,6 +130,12 @@ impl Participants {
                 let key = key(stage, ran.labels);
                 replaced.iter().any(|made| made.series == label && made.stage == key)
             };
+            let mut gathered = Vec::new();
+            for one in replaced.iter().filter(|made| made.series == label && made.gathers) {
+                if let Some(earlier) = earlier {
+                    gathered = gathered::extend(ran, one, earlier, &staying, &folder)?;
+                }
+            }
             // Images of some models are read and written anew.
             let mut files =
                 log.session().on.workers.install(|| ran.publish(&mut out, &is_wanted))?;
@@ -139,7 +145,8 @@ impl Participants {
             for one in replaced.iter().filter(|made| made.series == label) {
                 let stage = one.stage.split(' ').next().unwrap_or_default();
                 let files = files.remove(stage).unwrap_or_default();
-                made.push(Made { files, ..one.clone() });
+                let gathered = if one.gathers { gathered.clone() } else { Vec::new() };
+                made.push(Made { files, gathered, ..one.clone() });
             }
             record.warnings.extend(ran.record.warnings.iter().cloned());
             entry["name"] = json!(label);

@@ -6,6 +6,7 @@ use std::path::Path;
 use fimbria_image::GradientTable;
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
+use fimbria_pipeline::stages::methods::derivatives;
 use fimbria_pipeline::stages::quality::Quality;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
@@ -205,12 +206,16 @@ impl Participants {
             }
             let Fingerprint { results, options } = fingerprint;
             let [results, options] = [results, options].map(|all| hash(format!("{SHAPE} {all}")));
-            let stage = key(stage.name(), one.labels);
+            let gathers = derivatives(stage.name()).is_some_and(|of_stage| of_stage.gathers);
+            let (series, stage) = (series.clone(), key(stage.name(), one.labels));
             let fingerprint = Fingerprint { results, options };
-            all.push(Made { series: series.clone(), stage, fingerprint, files: Vec::new() });
+            let (files, gathered) = (Vec::new(), Vec::new());
+            all.push(Made { series, stage, fingerprint, files, gathered, gathers });
         }
-        let fingerprint = Fingerprint { results: hash(page), options: String::new() };
-        all.push(Made { series, stage: PAGE.to_owned(), fingerprint, files: Vec::new() });
+        let (stage, fingerprint) =
+            (PAGE.to_owned(), Fingerprint { results: hash(page), options: String::new() });
+        let (files, gathered) = (Vec::new(), Vec::new());
+        all.push(Made { series, stage, fingerprint, files, gathered, gathers: false });
         Ok(all)
     }
 

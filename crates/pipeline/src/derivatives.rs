@@ -12,6 +12,8 @@ pub struct Derivatives {
     pub sources: &'static [Source],
     /// Whether those of other labels stand beside them.
     pub by_labels: bool,
+    /// Whether they gather what other stages made: what is added to a session adds lines to them.
+    pub gathers: bool,
     /// Where a file lies, below the folder of the session.
     pub place: fn(&Derived<'_>, &DerivativeNames) -> String,
     /// The sidecar of a file that its stage writes without one; `None` where BIDS has none either.
@@ -40,6 +42,7 @@ impl Derivatives {
     pub const FROM_SERIES: Self = Self {
         sources: &[Source::Series, Source::Mask],
         by_labels: false,
+        gathers: false,
         place: |file, names| names.map(file.stage, file),
         describe: |_| None,
         complete: |_, _| (),

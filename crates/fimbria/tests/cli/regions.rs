@@ -50,6 +50,21 @@ fn a_region_has_its_mean_median_spread_and_volume() {
 }
 
 #[test]
+fn what_a_mask_leaves_out_has_no_value() {
+    let folder = with_maps();
+    // Without the last slice along x, on a grid of its own.
+    write(&folder, "inside.nii", grid(8, 1.0), |[x, ..]| f32::from(x < 6));
+    folder.done("regions dseg.nii --map FA.nii --mask inside.nii -o out");
+    assert_eq!(row(&folder, "20", "FA")[3..7], ["32", "0.256", "16", "2.000000e0"]);
+    // What a stage wrote beside its maps.
+    std::fs::create_dir(folder.join("field")).unwrap();
+    write(&folder, "field/r2star.nii", grid(4, 2.0), |[x, ..]| if x < 3 { 30.0 } else { 0.0 });
+    write(&folder, "field/mask.nii", grid(4, 2.0), |[x, ..]| f32::from(x < 3));
+    folder.done("regions dseg.nii --map field/r2star.nii -o out -f");
+    assert_eq!(row(&folder, "20", "r2star")[3..7], ["32", "0.256", "16", "3.000000e1"]);
+}
+
+#[test]
 fn names_come_from_the_table_beside_the_segmentation() {
     let folder = with_maps();
     std::fs::write(folder.join("dseg.tsv"), "index\tname\n10\tLeft-Thing\n20\tRight-Thing\n")

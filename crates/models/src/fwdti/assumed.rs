@@ -188,18 +188,24 @@ pub fn fit_assumed(
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients)?;
     let water = protocol.b.iter().map(|b| (-b * WATER).exp() as f32).collect();
-    let tensor = |source: &dyn SignalSource, maps: &[DtiMap]| {
+    let tensor = |source: &dyn SignalSource, mask: &Mask, maps: &[DtiMap]| {
         let options = DtiOptions { maps: maps.to_vec(), ..DtiOptions::default() };
         dti::fit(source, mask, gradients, None, &options, on, progress)
     };
-    let axis = tensor(signals, &[DtiMap::V1])?;
+    let axis = tensor(signals, mask, &[DtiMap::V1])?;
     let inputs = Stacked(vec![signals, &axis.maps[0].image]);
     let job = Job { name: "sharing out free water", inputs: &inputs, mask, progress };
     let workers = Backend { devices: &[], ..*on };
     let Fitted { maps: shares, seconds, .. } = job.run(&Shares::new(protocol), &workers)?;
     let [fwf, s0, of_shares] = [0, 1, 2].map(|k| &shares[k].image);
     let rest = WithoutWater { signals, shares: fwf, s0, water };
-    let tissue = tensor(&rest, &TAKEN)?;
+    // Where all is water nothing but noise is left.
+    let has_tissue = |voxel: &u32| fwf.data[*voxel as usize] <= ALL_WATER;
+    let with_tissue: Vec<u32> = mask.voxels.iter().copied().filter(has_tissue).collect();
+    let tissue = match with_tissue.is_empty() {
+        true => tensor(&rest, mask, &TAKEN)?,
+        false => tensor(&rest, &Mask { voxels: with_tissue, ..*mask }, &TAKEN)?,
+    };
     let seconds = axis.seconds + seconds + tissue.seconds;
     let (maps, status) = joined(mask, &tissue, fwf, s0, of_shares);
     Ok(Fitted { maps, status, seconds, ..tissue })
@@ -234,7 +240,6 @@ fn joined(
                 "status" => {
                     let of_tensor = Status::from_code(image.data[voxel]);
                     let status = match (shared, of_tensor) {
-                        (Status::Fitted, of_tensor) if !of_tensor.is_fitted() => of_tensor,
                         (Status::Fitted, _) if is_water => Status::Undefined,
                         (Status::Fitted, of_tensor) => of_tensor,
                         (shared, _) => shared,

@@ -39,8 +39,10 @@ impl RunConfig {
         for setting in settings {
             let table = setting.split('.').next().unwrap_or_default();
             if !members.iter().any(|member| member.fit == table) {
-                let fits = members.iter().map(|member| member.fit).collect::<Vec<_>>().join(", ");
-                return Err(ConfigError::NoFit { name: table.to_owned(), known: fits });
+                let mut fits: Vec<_> = members.iter().map(|member| member.fit).collect();
+                fits.dedup();
+                let known = fits.join(", ");
+                return Err(ConfigError::NoFit { name: table.to_owned(), known });
             }
         }
         let config = self.with_settings(settings)?;

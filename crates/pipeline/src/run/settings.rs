@@ -26,7 +26,7 @@ impl RunConfig {
         merge(&mut table, with_words(toml::from_str(&text).map_err(unusable)?));
         let mut config: Self = table.try_into().map_err(unusable)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        for path in config.input.paths_mut() {
+        for path in config.input.paths_mut().filter(|path| !path.as_os_str().is_empty()) {
             *path = folder.join(&*path);
         }
         for name in config.run.fits.iter_mut().flatten().filter(|name| is_model(name)) {

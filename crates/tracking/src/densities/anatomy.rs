@@ -210,9 +210,9 @@ impl Retries {
         self.dirs.push(dir);
     }
 
-    /// Takes the half, points from `first` on, back: `stride` steps, and as many more after every three
-    /// tries that did not get farther than the ones before. The place to go on from; `None` where that
-    /// would be before the seed.
+    /// Takes the half, points from `first` on, back: `stride` steps, and twice as many after every three
+    /// tries that did not get farther than the ones before, so that all tries of a half are a few times
+    /// its length. The place to go on from; `None` where that would be before the seed.
     pub(super) fn back(
         &mut self,
         points: &mut Vec<[f32; 3]>,
@@ -223,7 +223,8 @@ impl Retries {
         if n > self.farthest {
             (self.farthest, self.since) = (n, 0);
         }
-        let steps = stride * (1 + (self.since / Self::FROM_EACH) as usize);
+        let doublings = (self.since / Self::FROM_EACH).min(usize::BITS / 2);
+        let steps = stride << doublings;
         // From the farthest place, so that tries that end at once are not the ones to go back from.
         let kept = self.farthest.saturating_sub(steps).min(n);
         if kept == 0 || self.tries == Self::MOST {

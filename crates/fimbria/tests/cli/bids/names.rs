@@ -283,6 +283,27 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     assert!(said.contains("called thirds: there are halves"), "{said}");
 }
 
+#[test]
+fn regions_have_the_maps_of_every_preset() {
+    let folder = with_shells();
+    halves(&folder, "in/sub-ABCD/anat");
+    folder.done(&format!("{PARTICIPANT} --preset maps"));
+    let table = || {
+        let name = "sub-ABCD_acq-10per000_space-T1w_seg-halves_scalarstats.tsv";
+        fs::read_to_string(folder.join(&format!("out/sub-ABCD/dwi/{name}"))).unwrap()
+    };
+    let maps = table();
+    folder.done(&format!("{PARTICIPANT} --preset connectome --set track.select=200"));
+    let all = table();
+    assert!(maps.contains("msdki/"), "{maps}");
+    assert!(maps.lines().all(|line| all.lines().any(|one| one == line)), "{maps}{all}");
+    // What is there is kept, whichever preset is asked for.
+    folder.done(&format!("{PARTICIPANT} --preset maps"));
+    assert_eq!(table(), all);
+    let said = folder.done(&format!("{PARTICIPANT} --preset maps")).stderr;
+    assert!(said.contains("1 kept from before"), "{said}");
+}
+
 /// Two halves of the head as labels `halves`, in a folder.
 fn halves(folder: &Folder, at: &str) {
     let labels = folder.join(&format!("{at}/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz"));
@@ -405,14 +426,14 @@ fn tissues_beside_a_series_say_where_its_streamlines_end() {
     assert!(said.contains("1 of 1 done"), "{said}");
     let (act, anatomy, sidecar) = of_run();
     assert!(act.unwrap().ends_with("sub-ABCD_space-T1w_seg-hsvs_dseg.nii.gz"));
-    assert_eq!(anatomy["backtrack"], false);
-    assert_eq!(sidecar["AnatomicalConstraint"]["BackTrack"], false);
+    assert_eq!(anatomy["backtrack"], true);
+    assert_eq!(sidecar["AnatomicalConstraint"]["BackTrack"], true);
     let source = "bids:input:sub-ABCD/anat/sub-ABCD_space-T1w_seg-hsvs_dseg.nii.gz";
     assert!(sidecar["Sources"].as_array().unwrap().iter().any(|s| s == source), "{sidecar}");
     let methods = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
     assert!(methods.contains("both ends had to lie in grey matter"), "{methods}");
-    folder.done(&format!("{connectome} --force --set track.crop=true"));
-    assert_eq!(of_run().2["AnatomicalConstraint"]["CropAtBoundary"], true);
+    folder.done(&format!("{connectome} --force --set track.crop=false"));
+    assert_eq!(of_run().2["AnatomicalConstraint"]["CropAtBoundary"], false);
     folder.done(&format!("{connectome} --force --no-act"));
     assert!(of_run().0.is_none());
     let said = folder.failed(&format!("{connectome} --set track.act=x.nii.gz"));

@@ -165,7 +165,11 @@ const REGIONS: Proof = Proof {
         folder
     },
     line: "labels.nii --map fa.nii",
-    rows: &[&[("map", Instead("labels.nii --map md.nii")), ("lut", With("--lut lut.txt"))]],
+    rows: &[&[
+        ("map", Instead("labels.nii --map md.nii")),
+        ("lut", With("--lut lut.txt")),
+        ("mask", With("--mask labels.nii")),
+    ]],
 };
 
 pub(super) const PROOFS: &[&Proof] =

@@ -200,6 +200,14 @@ impl Parameters {
         self.about.iter().find(|about| about.name == name)
     }
 
+    /// Says of a map what was said of its parameter.
+    fn describe(&self, map: &mut MapSpec) {
+        if let Some(About { text, unit, .. }) = self.about(&map.name) {
+            map.description = text.clone().into();
+            map.unit = unit.clone().into();
+        }
+    }
+
     /// The model alone, as a file that `fit` takes: what is of one series is left out.
     fn file(&self) -> Result<String, StageError> {
         let model = Self {
@@ -220,6 +228,11 @@ impl Parameters {
         let needed = files.iter().flat_map(|(files, option)| {
             files.iter().map(move |file| format!("# needs --{option} {}=FILE\n", file.name))
         });
+        let noise = [(self.sigma.is_some(), "sigma"), (self.background.is_some(), "background")];
+        let noise = noise.into_iter().filter(|(is_given, _)| *is_given);
+        let noise = noise
+            .map(|(_, option)| format!("# was fitted with --{option}: without, noise is estimated\n"));
+        let needed = needed.chain(noise);
         let table = toml::to_string(&json!({ Self::STAGE: values }))?;
         Ok(needed.collect::<String>() + &table)
     }
@@ -292,12 +305,7 @@ impl FitModel for Parameters {
 
     fn maps(&self) -> Vec<MapSpec> {
         let mut maps = expr::maps(&self.model, &self.parameters(), self.solver.errors);
-        for map in &mut maps {
-            if let Some(About { text, unit, .. }) = self.about(&map.name) {
-                map.description = text.clone().into();
-                map.unit = unit.clone().into();
-            }
-        }
+        maps.iter_mut().for_each(|map| self.describe(map));
         maps
     }
 
@@ -352,7 +360,7 @@ impl FitModel for Parameters {
             let used = job.volumes.iter().map(|&volume| all[volume]).collect();
             options.acquired.push((name.clone(), used));
         }
-        let fitted = expr::fit(
+        let mut fitted = expr::fit(
             &*job.subject.dwi,
             &job.subject.mask,
             &job.subject.gradients,
@@ -361,6 +369,7 @@ impl FitModel for Parameters {
             job.on(),
             job.log,
         )?;
+        fitted.maps.iter_mut().for_each(|map| self.describe(&mut map.spec));
         Ok(Outcome { fitted, texts: vec![self.file()?] })
     }
 }

@@ -8,11 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::section::section;
-use super::{MapFile, REGIONS_WRITES, RegionTable, Segmentation, SumUpRegions};
+use super::{MapFile, REGIONS_WRITES, RegionTable, Segmentation, SumUpRegions, Valid};
 use crate::options::{Described as _, Takes};
+use crate::stages::field::Fields;
 use crate::stages::in_run::{InRun, RunContext, Stages, When};
+use crate::stages::local_field::LocalField;
 use crate::stages::method::{Method, OptionTable, PageSection};
-use crate::{Derivatives, Source, Taken, Written};
+use crate::{Derivatives, Product, Source, Taken, Written};
 
 pub(in crate::stages) const METHOD: Method = Method {
     table: Some(OptionTable::of::<RegionsInRun>()),
@@ -32,7 +34,12 @@ pub(in crate::stages) const METHOD: Method = Method {
     restored: |record| {
         record.parameters_of("regions")?;
         let segmentation = Segmentation { labels: PathBuf::new(), lut: None };
-        Some(Box::new(SumUpRegions { segmentation, maps: Vec::new(), takes: Vec::new() }))
+        Some(Box::new(SumUpRegions {
+            segmentation,
+            maps: Vec::new(),
+            mask: None,
+            takes: Vec::new(),
+        }))
     },
     section: Some(PageSection {
         takes: || vec![Taken::where_made::<RegionTable>()],
@@ -41,6 +48,7 @@ pub(in crate::stages) const METHOD: Method = Method {
     derivatives: Some(Derivatives {
         sources: &[Source::Series, Source::Mask, Source::Labels],
         by_labels: true,
+        gathers: true,
         place: |file, names| names.beside_labels("scalarstats", file.extension()),
         describe: |_| Some(columns()),
         ..Derivatives::FROM_SERIES
@@ -84,17 +92,27 @@ struct RegionsInRun {
 fn stages(run: &RunContext<'_>) -> Stages {
     let RegionsInRun { labels, lut, map } = run.options("regions")?;
     let (mut maps, mut takes) = (Vec::new(), Vec::new());
+    // Where the field is known, which what is made of it has no file of.
+    let mut known = None;
     for stage in run.earlier {
         let files = stage.map_files();
         let path = |file: &String| run.root.join(stage.name()).join(file);
-        let status = files.iter().find(|(map, _)| map.name == "status").map(|(_, file)| path(file));
+        let code = |name: &str| files.iter().find(|(map, _)| map.name == name);
+        let inside = code("mask").map(|(_, file)| Valid::Inside(path(file)));
+        if stage.makes().contains(&Product::of::<Fields>()) {
+            known.clone_from(&inside);
+        }
+        let field = Product::of::<LocalField>();
+        let is_of_field = stage.takes().iter().any(|taken| taken.product == field);
+        let valid = code("status").map(|(_, file)| Valid::Fitted(path(file)));
+        let valid = valid.or(inside).or_else(|| known.clone().filter(|_| is_of_field));
         let before = maps.len();
         for (map, file) in &files {
             if map.kind == MapKind::Scalar && map.n_volumes == 1 {
                 // Several fits have a map of the same name.
                 let name = format!("{}/{}", stage.name(), map.name);
-                let (path, status) = (path(file), status.clone());
-                maps.push(MapFile { name, path, status, is_made: true });
+                let (path, valid) = (path(file), valid.clone());
+                maps.push(MapFile { name, path, valid, is_made: true });
             }
         }
         if maps.len() > before {
@@ -104,5 +122,5 @@ fn stages(run: &RunContext<'_>) -> Stages {
     }
     maps.extend(SumUpRegions::given(map));
     let segmentation = Segmentation { labels, lut };
-    Ok(vec![Box::new(SumUpRegions { segmentation, maps, takes })])
+    Ok(vec![Box::new(SumUpRegions { segmentation, maps, mask: None, takes })])
 }

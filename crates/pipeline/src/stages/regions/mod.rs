@@ -69,12 +69,18 @@ pub struct RegionsOptions {
     #[arg(long = "map", value_name = "IMAGE", required = true, num_args = 1..)]
     #[arg(takes = Takes::IMAGE)]
     pub map: Vec<PathBuf>,
+
+    /// Where maps have a value: other voxels of a region do not count, on whatever grid
+    #[arg(long, value_name = "MASK", takes = Takes::MASK)]
+    pub mask: Option<PathBuf>,
 }
 
 /// Sums maps up over regions, and hands on the [`RegionTable`].
 pub struct SumUpRegions {
     segmentation: Segmentation,
     maps: Vec<MapFile>,
+    /// Where all of them have a value.
+    mask: Option<PathBuf>,
     /// What of a run the maps are.
     takes: Vec<Taken>,
 }
@@ -86,10 +92,18 @@ pub struct RegionTable(pub String);
 struct MapFile {
     name: String,
     path: PathBuf,
-    /// Which of its voxels have a value.
-    status: Option<PathBuf>,
+    valid: Option<Valid>,
     /// True where an earlier stage of the run writes it.
     is_made: bool,
+}
+
+/// Which voxels of a map have a value: what a stage writes beside its maps.
+#[derive(Clone)]
+enum Valid {
+    /// Those that were fitted, by the status of each.
+    Fitted(PathBuf),
+    /// Those in a mask.
+    Inside(PathBuf),
 }
 
 /// What a region is called, and the statistics of each map in it.
@@ -105,12 +119,30 @@ struct MapSummary {
     regions: Vec<LabelStatistics>,
 }
 
-/// The status map that a fit wrote beside one of its maps.
-fn status_beside(map: &Path) -> Option<PathBuf> {
-    let name = map.file_name()?.to_str()?;
-    let (stem, extension) = split_image_name(name)?;
-    let status = map.with_file_name(format!("status.{extension}"));
-    (stem != "status" && status.is_file()).then_some(status)
+impl Valid {
+    /// The status that a fit wrote beside one of its maps, or the mask that another stage did.
+    fn beside(map: &Path) -> Option<Self> {
+        let name = map.file_name()?.to_str()?;
+        let (stem, extension) = split_image_name(name)?;
+        let beside = |file: &str| {
+            let path = map.with_file_name(format!("{file}.{extension}"));
+            (stem != file && path.is_file()).then_some(path)
+        };
+        beside("status").map(Self::Fitted).or_else(|| beside("mask").map(Self::Inside))
+    }
+
+    fn path(&self) -> &Path {
+        let (Self::Fitted(path) | Self::Inside(path)) = self;
+        path
+    }
+
+    /// Whether the value of this image says that the voxel has one.
+    fn holds(&self, value: f32) -> bool {
+        match self {
+            Self::Fitted(_) => Status::from_code(value).is_fitted(),
+            Self::Inside(_) => value > 0.0,
+        }
+    }
 }
 
 /// What each map is called: its file without extension, after its folder where two are the same.
@@ -131,15 +163,15 @@ fn map_names(maps: &[PathBuf]) -> Vec<String> {
 impl SumUpRegions {
     /// Of these files.
     pub fn new(options: RegionsOptions) -> Self {
-        let RegionsOptions { segmentation, map } = options;
-        Self { segmentation, maps: Self::given(map), takes: Vec::new() }
+        let RegionsOptions { segmentation, map, mask } = options;
+        Self { segmentation, maps: Self::given(map), mask, takes: Vec::new() }
     }
 
     fn given(map: Vec<PathBuf>) -> Vec<MapFile> {
         let names = map_names(&map);
         let file = |(path, name): (PathBuf, String)| MapFile {
             name,
-            status: status_beside(&path),
+            valid: Valid::beside(&path),
             path,
             is_made: false,
         };
@@ -159,8 +191,9 @@ impl SumUpRegions {
         };
         let segmentation = read_labels(&self.segmentation.labels, log)?;
         let labels = Nodes::new(&segmentation, Assignment::ExactLabel)?.labels().to_vec();
+        let mask = self.mask.as_deref().map(read).transpose()?;
         let mut maps = Vec::new();
-        for MapFile { name, path, status, .. } in &self.maps {
+        for MapFile { name, path, valid, .. } in &self.maps {
             log.check()?;
             let image = read(path)?;
             if image.n_volumes != 1 {
@@ -171,11 +204,23 @@ impl SumUpRegions {
                 )
                 .into());
             }
-            let status = status.as_deref().map(read).transpose()?;
-            maps.push(
-                workers
-                    .install(|| summary(&segmentation, &labels, name, &image, status.as_ref()))?,
-            );
+            let of_map =
+                valid.as_ref().map(|valid| Ok::<_, StageError>((read(valid.path())?, valid)));
+            let is_on_its_grid =
+                |(there, _): &(Image, _)| there.grid.check_same(&image.grid, "").is_ok();
+            let of_map = of_map.transpose()?.filter(is_on_its_grid);
+            let has_value = |voxel: usize| {
+                of_map.as_ref().is_none_or(|(there, valid)| valid.holds(there.data[voxel]))
+            };
+            let summed = || match &mask {
+                None => summary(&segmentation, &labels, name, &image, has_value),
+                Some(mask) => {
+                    let inside = mask.at_nearest_voxels(&image.grid);
+                    let is_inside = |voxel: usize| inside.data[voxel] > 0.0 && has_value(voxel);
+                    summary(&segmentation, &labels, name, &image, is_inside)
+                }
+            };
+            maps.push(workers.install(summed)?);
         }
         let names = names_of(self.lut().as_deref(), &labels, log)?;
         let names = names.unwrap_or_else(|| labels.iter().map(u32::to_string).collect());
@@ -207,15 +252,11 @@ fn summary(
     labels: &[u32],
     name: &str,
     map: &Image,
-    status: Option<&Image>,
+    has_value: impl Fn(usize) -> bool,
 ) -> Result<MapSummary, StageError> {
     let is_same = map.grid.check_same(&segmentation.grid, "").is_ok();
     let looked_up = (!is_same).then(|| segmentation.at_nearest_voxels(&map.grid));
     let label_of = looked_up.as_ref().unwrap_or(segmentation);
-    let status = status.filter(|status| status.grid.check_same(&map.grid, "").is_ok());
-    let has_value = |voxel: usize| {
-        status.is_none_or(|status| Status::from_code(status.data[voxel]).is_fitted())
-    };
     let regions = label_statistics(labels, label_of.volume(0), &map.data, has_value);
     if regions.iter().all(|region| region.voxels == 0) {
         return Err(format!("no region of the segmentation lies within {name}").into());
@@ -264,14 +305,20 @@ impl Stage for SumUpRegions {
         let mut inputs: Vec<Input> = with_sidecar("labels", &self.segmentation.labels).collect();
         for map in self.maps.iter().filter(|map| !map.is_made) {
             inputs.extend(with_sidecar("map", &map.path));
-            inputs.extend(map.status.iter().map(|status| ("status".to_owned(), status.clone())));
+            inputs.extend(map.valid.iter().map(|valid| match valid {
+                Valid::Fitted(path) => ("status".to_owned(), path.clone()),
+                Valid::Inside(path) => ("valid".to_owned(), path.clone()),
+            }));
         }
+        inputs.extend(self.mask.iter().map(|mask| ("mask".to_owned(), mask.clone())));
         inputs.extend(self.lut().map(|path| ("lut".to_owned(), path)));
         inputs
     }
 
     fn parameters(&self) -> Value {
-        let names: Vec<_> = self.maps.iter().map(|map| &map.name).collect();
+        // Those of a run are what its other stages make.
+        let names: Vec<_> =
+            self.maps.iter().filter(|map| !map.is_made).map(|map| &map.name).collect();
         json!({ "map": names, "lut": self.lut().map(|_| "given") })
     }
 

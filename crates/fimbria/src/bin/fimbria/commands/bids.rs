@@ -95,7 +95,7 @@ pub(crate) struct Bids {
     #[arg(value_parser = choice::<ReportLevel>())]
     report_output_level: Named<ReportLevel>,
 
-    /// Print a hash of every file of finished sessions as it is there, and one of all: what two sites compare
+    /// Print, when all is done, a hash of every file of finished sessions, and one of all: what two sites compare
     #[arg(long, help_heading = "Output")]
     digest: bool,
 
@@ -261,15 +261,16 @@ impl Bids {
         let data_set = data_set.select(&participant_label, &session_label)?;
         let done = match level {
             Level::Participant => {
+                let is_told = config.is_some();
                 let mut config = match config {
                     Some(path) => RunConfig::read(&path)?,
-                    None => {
-                        let mut config = RunConfig::default();
-                        config.run.preset = Some(preset.unwrap_or(Named(Preset::Maps)));
-                        config
-                    }
+                    None => RunConfig::default(),
                 };
+                config.run.preset = preset.or(config.run.preset);
                 config = config.with_settings(&settings)?;
+                if !is_told && config.run.preset.is_none() && config.run.fits.is_none() {
+                    config.run.preset = Some(Named(Preset::Maps));
+                }
                 if raw {
                     config = config.with_correction();
                 }
