@@ -1,6 +1,6 @@
 //! The stages of a run, in order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fimbria_image::{GradientTable, ImageHeader};
 
@@ -14,7 +14,7 @@ use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::methods;
 use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
-use crate::{Stage, bids_entities};
+use crate::{Stage, shared_entities};
 
 impl RunConfig {
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -35,7 +35,8 @@ impl RunConfig {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
             table.insert("order".to_owned(), degree.into());
         }
-        let entities = bids_entities(&self.input.dwi);
+        let series = std::iter::once(&self.input.dwi).chain(&self.input.joined);
+        let entities = shared_entities(series.map(PathBuf::as_path));
         let has_peaks = methods.contains(&"peaks");
         // The tensor is fitted first, and densities with their peaks.
         let is_other = |fit: &str| fit != DTI.name() && !(fit == FOD.name() && has_peaks);

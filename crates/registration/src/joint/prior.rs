@@ -323,8 +323,8 @@ mod tests {
             prior.changes
         };
         let [near, far] = [0.0, 8.0].map(learnt);
-        assert_eq!(near, far);
-        assert!(far[1] < 0.1, "{far:?}");
+        // Differences of numbers near 8 and of numbers near 0 round differently.
+        assert!((near[1] - far[1]).abs() < 1e-9 && far[1] < 0.1, "{near:?} {far:?}");
     }
 
     #[test]

@@ -11,10 +11,10 @@ use crate::phantom;
 use crate::runs::Runs;
 use crate::scans::{Scan, part};
 
-/// Two runs of sixteen directions each.
+/// Two runs of twelve directions each.
 const SCAN: Scan = Scan {
     name: "two runs",
-    shells: &[(1000.0, 32)],
+    shells: &[(1000.0, 24)],
     b0: 4,
     motion: 2.0,
     is_sudden: false,
@@ -29,7 +29,8 @@ const SCAN: Scan = Scan {
 fn corrected(runs: &Runs, scans: &[Measured], workers: &Workers) -> (Image, Corrected) {
     let mut series = runs.made.series.clone();
     let (table, mask) = (&runs.made.table, phantom::mask());
-    let options = CorrectOptions::default();
+    let options =
+        CorrectOptions { fwhm_vox: vec![4.0, 2.5, 2.0, 1.5, 1.0], ..CorrectOptions::default() };
     let corrected = correct(&mut series, scans, table, &mask, &options, workers, &Silent).unwrap();
     (series, corrected)
 }
@@ -55,8 +56,9 @@ fn a_series_that_was_cut_in_two_is_corrected_as_if_it_had_not_been() {
         .zip(&of_two.places)
         .map(|(a, b)| phantom::distance(a, b, &mask)[0])
         .collect();
-    // Of voxels of 2.5 mm: what is known from volume to volume ends at the cut.
-    assert!(part(&apart, 0.5) < 0.05 && part(&apart, 1.0) < 0.2, "{apart:.3?}");
+    // A twenty-fifth of a voxel: what mutual information says of weighted and unweighted means together, which are now
+    // of other noise, and what is known from volume to volume ends at the cut.
+    assert!(part(&apart, 0.5) < 0.1 && part(&apart, 1.0) < 0.1, "{apart:.3?}");
     let [one, two] = [&of_whole, &of_two].map(|found| runs.made.errors(&found.places)[1].clone());
     assert!(part(&two, 0.5) < part(&one, 0.5) + 0.03, "{one:.3?} {two:.3?}");
     let far = |v: usize| {
@@ -77,9 +79,12 @@ fn opposed_runs_meet_by_the_field_though_the_head_jumped_between_them() {
     let [before, after] = runs.made.errors(&found.places);
     let angles = runs.made.angles(&found.places);
     assert!(found.is_better && part(&before, 0.5) > 1.5, "{before:.2?}");
-    // A tenth of a voxel of 2.5 mm, and what is common to all weighted volumes beside it.
-    assert!(part(&after, 0.5) < 0.25 && part(&after, 1.0) < 0.6, "{after:.2?}");
-    assert!(part(&angles, 0.5) < 0.25 && part(&angles, 1.0) < 0.6, "{angles:.2?}");
+    // Voxels are 2.5 mm. A few directions leave 0.3 mm that is common to all weighted volumes of both; unweighted ones
+    // of the second, beyond the jump and of the other polarity, lie where those of the first do.
+    assert!(part(&after, 0.5) < 0.4 && part(&after, 1.0) < 0.5, "{after:.2?}");
+    let unweighted = (0..after.len()).filter(|v| runs.made.table.is_b0(*v)).map(|v| after[v]);
+    assert!(unweighted.fold(0.0, f64::max) < 0.1, "{after:.2?}");
+    assert!(part(&angles, 0.5) < 0.4 && part(&angles, 1.0) < 0.6, "{angles:.2?}");
     // The first alone is not placed better.
     let first = runs.first_alone();
     let (_, alone) = corrected(&first, &first.scans, &workers);
@@ -91,7 +96,7 @@ fn opposed_runs_meet_by_the_field_though_the_head_jumped_between_them() {
 #[test]
 fn headers_that_differ_by_a_rigid_motion_are_where_it_begins() {
     let workers = Workers::new(2).unwrap();
-    let mut runs = Runs::cut(SCAN.made(&workers));
+    let mut runs = Runs::cut(Scan { shells: &[(1000.0, 16)], ..SCAN }.made(&workers));
     // The field of view of the second was turned by 20 degrees and shifted by 25 mm; the head with it.
     let mut moved = Place::still(1, Eddy::None);
     moved.turn = rotation([0.3, -0.1, 0.15]);

@@ -108,6 +108,8 @@ impl CorrectSeries {
         grid: &Grid,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
+        // As many values as there are series, whether or not they are used.
+        self.for_each("readout-time", &self.settings.readout_time)?;
         if !self.settings.field.is_empty() || !self.settings.warp.is_empty() {
             return Ok(());
         }

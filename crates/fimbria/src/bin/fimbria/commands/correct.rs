@@ -56,8 +56,9 @@ Units:
   about scanner axes; x, then y, then z.
 
 Order and frame:
-  The grid of the first series, in the frame of its first unweighted volume, or its first. Directions
-  are those that the head saw. Volumes of several series follow each other as these do on the line.
+  The grid of the first series, in the frame of its first unweighted volume, or its first.
+  Directions are those that the head saw. Volumes of several series follow each other as these do
+  on the line.
 
 Each volume is predicted from all others over q-space, and all are laid on their predictions
 together, in eight rounds. What was found is judged before it is used: where volumes do not agree
