@@ -80,12 +80,32 @@ pub fn bids_entities(dwi: &Path) -> String {
     }
 }
 
+/// The same of several series that are made one: entities on which they differ, such as `run` and `dir`, are left out.
+pub fn shared_entities<'a>(mut series: impl Iterator<Item = &'a Path>) -> String {
+    let Some(first) = series.next() else { return String::new() };
+    let Some(mut name) = BidsName::parse(first) else { return String::new() };
+    for other in series {
+        let Some(other) = BidsName::parse(other) else { return String::new() };
+        name.entities.retain(|(key, value)| other.entity(key) == Some(value));
+    }
+    if name.suffix == "dwi" { name.without("desc").prefix() } else { String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parsed(name: &str) -> Option<BidsName> {
         BidsName::parse(Path::new(name))
+    }
+
+    #[test]
+    fn series_that_are_made_one_share_what_they_do_not_differ_in() {
+        let names = ["sub-1_ses-2_dir-AP_run-1_dwi.nii", "sub-1_ses-2_dir-PA_run-1_dwi.nii.gz"];
+        let shared = |names: &[&str]| shared_entities(names.iter().map(Path::new));
+        assert_eq!(shared(&names), "sub-1_ses-2_run-1_");
+        assert_eq!(shared(&names[..1]), bids_entities(Path::new(names[0])));
+        assert_eq!(shared(&[names[0], "dwi.nii"]), "");
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod surfaces;
 mod transforms;
 mod written;
 
-pub use bids_name::{BidsName, bids_entities};
+pub use bids_name::{BidsName, bids_entities, shared_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use derivatives::{DerivativeNames, Derivatives, Derived, Source};
 pub use fimbria_workflow::{

@@ -7,7 +7,7 @@ mod phantom;
 mod scans;
 
 use fimbria_compute::{Silent, Workers};
-use fimbria_registration::{CorrectOptions, correct};
+use fimbria_registration::{CorrectOptions, Scan, correct};
 use scans::part;
 
 #[allow(clippy::print_stdout)]
@@ -24,8 +24,16 @@ fn main() {
         let mut series = made.series.clone();
         let mask = phantom::mask();
         let options = CorrectOptions { eddy: scan.model, ..CorrectOptions::default() };
-        let corrected = correct(&mut series, &made.table, &mask, &options, &workers, &Silent)
-            .expect("nobody stops it");
+        let corrected = correct(
+            &mut series,
+            &[Scan::new(&made.series)],
+            &made.table,
+            &mask,
+            &options,
+            &workers,
+            &Silent,
+        )
+        .expect("nobody stops it");
         let [before, after] = made.errors(&corrected.places);
         let angles = made.angles(&corrected.places);
         println!(

@@ -1,12 +1,13 @@
 //! Volumes of a diffusion series laid on each other, and images laid on images.
 //!
-//! A series is corrected in rounds. Each round predicts every volume from the others, lays all volumes
+//! A series, or several of one head as one, is corrected in rounds. Each round predicts every volume from the others, lays all volumes
 //! on their predictions, and looks for slices that lost their signal; the last one resamples the measured
 //! volumes once.
 //!
 //! * [`Spline`]: a volume between its voxels;
 //! * [`Place`]: where a volume's voxels were measured: rigid motion, then a shift along the phase
 //!   encoding axis by a field of harmonic polynomials;
+//! * [`Scan`]: volumes that were measured in one go; several are corrected together;
 //! * [`Distortion`]: how far the head's own field, or a warp, shifts what it shows, in all volumes alike;
 //! * `view`: the way from the head to a volume, of all these together;
 //! * `predict`: what each volume should be, by a Gaussian process over q-space;
@@ -32,6 +33,7 @@ mod place;
 mod predict;
 mod region;
 mod resample;
+mod scan;
 mod smooth;
 mod spline;
 mod view;
@@ -43,6 +45,7 @@ pub use distortion::Distortion;
 pub use onto::{Way, image_onto, labels_onto, shares_onto};
 pub use outliers::Outlier;
 pub use place::{Eddy, Lattice, Place, rotation};
+pub use scan::{Scan, are_alike, turned_deg};
 pub use smooth::smooth;
 pub use spline::Spline;
 pub use view::Extent;

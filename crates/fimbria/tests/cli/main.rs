@@ -8,6 +8,7 @@ mod compare;
 mod contents;
 mod convert;
 mod correct;
+mod correct_several;
 mod demo;
 mod devices;
 mod dqsm_files;

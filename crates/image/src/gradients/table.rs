@@ -15,6 +15,15 @@ impl GradientTable {
     /// b at or below which a volume counts as unweighted unless the user says otherwise.
     pub const DEFAULT_B0_THRESHOLD: f64 = 50.0;
 
+    /// Those of several series, one after the other, with the threshold of the first; without any an empty one.
+    pub fn joined(tables: &[Self]) -> Self {
+        Self {
+            b_s_per_mm2: tables.iter().flat_map(|table| &table.b_s_per_mm2).copied().collect(),
+            dirs_ras: tables.iter().flat_map(|table| &table.dirs_ras).copied().collect(),
+            b0_threshold: tables.first().map_or(Self::DEFAULT_B0_THRESHOLD, |t| t.b0_threshold),
+        }
+    }
+
     /// Number of volumes.
     pub fn len(&self) -> usize {
         self.b_s_per_mm2.len()

@@ -1,8 +1,8 @@
 //! The stages of a run, in order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use fimbria_image::ImageHeader;
+use fimbria_image::{GradientTable, ImageHeader};
 
 use super::{Asked, ConfigError, RunConfig};
 
@@ -10,11 +10,11 @@ use crate::stages::correct::{self, CorrectSeries, CorrectSettings};
 use crate::stages::fits::{DTI, FITS, FOD, FitStage};
 use crate::stages::gradients::{CheckGradients, FixGradients};
 use crate::stages::in_run::{InRun, InRunError, RunContext, When, options_of};
-use crate::stages::load::{Load, LoadError};
+use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::methods;
 use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
-use crate::{Stage, bids_entities};
+use crate::{Stage, shared_entities};
 
 impl RunConfig {
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -26,7 +26,7 @@ impl RunConfig {
         let name = self.input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
         let name = name.to_string_lossy().into_owned();
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
-        let gradients = self.input.read_gradients(&header)?.table;
+        let gradients = self.gradients(&header)?;
         let given = self.tables.clone();
         self.fill_in(root)?;
         let Asked { mut methods, fits, labelled, mut plan } = self.asked(&gradients)?;
@@ -35,7 +35,8 @@ impl RunConfig {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
             table.insert("order".to_owned(), degree.into());
         }
-        let entities = bids_entities(&self.input.dwi);
+        let series = std::iter::once(&self.input.dwi).chain(&self.input.joined);
+        let entities = shared_entities(series.map(PathBuf::as_path));
         let has_peaks = methods.contains(&"peaks");
         // The tensor is fitted first, and densities with their peaks.
         let is_other = |fit: &str| fit != DTI.name() && !(fit == FOD.name() && has_peaks);
@@ -83,6 +84,29 @@ impl RunConfig {
         Ok(stages)
     }
 
+    /// The table of the series, and of those that are joined to it.
+    fn gradients(&self, header: &ImageHeader) -> Result<GradientTable, ConfigError> {
+        let others = self.others();
+        if !others.is_empty() && !self.corrects() {
+            return Err(ConfigError::Joined);
+        }
+        if !others.is_empty() && self.input.names_table() {
+            return Err(ConfigError::OneTable);
+        }
+        let mut tables = vec![self.input.read_gradients(header)?.table];
+        for other in others {
+            let header = ImageHeader::read(&other.dwi).map_err(LoadError::from)?;
+            tables.push(other.read_gradients(&header)?.table);
+        }
+        Ok(GradientTable::joined(&tables))
+    }
+
+    /// The series that are joined to the first.
+    fn others(&self) -> Vec<SubjectFiles> {
+        let joined = self.input.joined.iter();
+        joined.map(|dwi| self.input.repeated_by(dwi.clone())).collect()
+    }
+
     /// The stage that makes the subject: of a raw series by correcting it, else by reading it.
     fn first_stage(&self) -> Result<Box<dyn Stage>, InRunError> {
         let files = self.input.clone();
@@ -90,8 +114,10 @@ impl RunConfig {
             return Ok(Box::new(Load { files, found: Some(self.maps) }));
         }
         let settings: CorrectSettings = options_of(&self.tables, correct::METHOD.name)?;
-        let settings = settings.with_field_beside(&files.dwi);
-        Ok(Box::new(CorrectSeries { files, settings, format: self.maps.map_format() }))
+        let others = self.others();
+        let series = std::iter::once(&files).chain(&others).map(|files| &*files.dwi);
+        let settings = settings.with_field_beside(series);
+        Ok(Box::new(CorrectSeries { files, others, settings, format: self.maps.map_format() }))
     }
 
     /// Adds the stages of those methods that are made.

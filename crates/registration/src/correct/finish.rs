@@ -7,7 +7,7 @@ use fimbria_image::frames::{transposed, turned};
 
 use super::{Corrected, LEAST_GAIN, Patch, Rounds};
 use crate::outliers::Outlier;
-use crate::place::{Eddy, Place};
+use crate::place::Eddy;
 use crate::predict::Predictor;
 use crate::spline::Spline;
 
@@ -43,7 +43,9 @@ impl Rounds<'_> {
     ) -> Result<(Corrected, Vec<Patch>), Interrupted> {
         let after = self.left_where_laid();
         progress.check()?;
-        let still = vec![Place::still(self.options.axis, Eddy::None); self.places.len()];
+        let grid = &self.scans[0].grid;
+        let still = self.scan_of.iter().map(|scan| self.scans[*scan].still(grid, Eddy::None));
+        let still = still.collect();
         let found = std::mem::replace(&mut self.places, still);
         let before = self.left_where_laid();
         let squares =
@@ -63,10 +65,12 @@ impl Rounds<'_> {
             false => Vec::new(),
         };
         let mut table = self.table.clone();
-        let vox = transposed(&self.ras);
-        for (place, dir) in self.places.iter().zip(&mut table.dirs_ras) {
+        let ras = self.scans[0].ras();
+        let each = self.places.iter().zip(&self.scan_of).zip(&mut table.dirs_ras);
+        for ((place, scan), dir) in each {
+            let vox = transposed(&self.scans[*scan].ras());
             let seen = turned(&transposed(&place.turn), turned(&vox, *dir));
-            *dir = turned(&self.ras, seen);
+            *dir = turned(&ras, seen);
         }
         let after = if is_better { after } else { before.clone() };
         let corrected = Corrected {
@@ -78,6 +82,7 @@ impl Rounds<'_> {
             left: [before, after],
             table,
             covariance: [predictor.decay, predictor.noise],
+            scales: self.scales,
         };
         Ok((corrected, patches))
     }

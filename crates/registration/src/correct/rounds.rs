@@ -6,7 +6,8 @@ use fimbria_image::{Affine, Grid, Image, Mask};
 use rayon::prelude::*;
 
 use super::{
-    CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, FAR_APART_MM, MEANS_ALIGNED, MEANS_MM, Rounds,
+    CLASSES, COMPARED_VOXELS, COVARIANCE_VOXELS, FAR_APART_MM, MANY_VOLUMES, MEANS_ALIGNED,
+    MEANS_MM, Rounds,
 };
 use crate::align::{AlignOptions, align};
 use crate::joint::{EDDY, Joint, Signals, TURN_MM};
@@ -30,7 +31,7 @@ impl Rounds<'_> {
     /// The way from the head to a volume.
     pub(super) fn view(&self, volume: usize) -> View<'_> {
         let (place, lattice) = (&self.places[volume], &self.lattice);
-        View { place, distortion: self.distortion.as_ref(), lattice }
+        View { place, distortion: self.distortions[self.scan_of[volume]].as_ref(), lattice }
     }
 
     /// A volume at the voxels of the region, where the head is by its place.
@@ -142,7 +143,8 @@ impl Rounds<'_> {
             precisions: moments.collect(),
             shared: (1.0 + 4.0 * std::f64::consts::PI * sigma * sigma).powf(1.5),
         };
-        let every = this.region.inner.len().div_ceil(COMPARED_VOXELS).max(1);
+        let compared = COMPARED_VOXELS * MANY_VOLUMES / n.max(MANY_VOLUMES);
+        let every = this.region.inner.len().div_ceil(compared).max(1);
         let joint =
             Joint::new(&signals, &this.places, &this.lattice, &this.region, every, &this.prior);
         let theta = self.parameters();
@@ -156,12 +158,11 @@ impl Rounds<'_> {
 
     /// Parameters of all volumes as the prior has them.
     fn parameters(&self) -> Vec<f64> {
-        let axis = self.options.axis;
-        let of = |(place, eddy): (&Place, &f64)| {
-            let mut shift = place.shift_mm;
-            shift[axis] -= eddy;
-            let mut all: Vec<f64> = place.turn_vector().map(|w| w * TURN_MM).to_vec();
-            all.extend(shift);
+        let first = &self.scans[0].grid;
+        let of = |((place, eddy), &scan): ((&Place, &f64), &usize)| {
+            let head = self.scans[scan].head(first, place, *eddy);
+            let mut all: Vec<f64> = head.turn_vector().map(|w| w * TURN_MM).to_vec();
+            all.extend(head.shift_mm);
             if self.prior.has_field() {
                 all.push(*eddy);
                 all.extend(&place.eddy);
@@ -169,18 +170,17 @@ impl Rounds<'_> {
             }
             all
         };
-        self.places.iter().zip(&self.eddy_shift_mm).flat_map(of).collect()
+        self.places.iter().zip(&self.eddy_shift_mm).zip(&self.scan_of).flat_map(of).collect()
     }
 
     /// Moves all volumes.
     fn step(&mut self, steps: &[f64]) {
-        let axis = self.options.axis;
         let rows = steps.chunks_exact(self.prior.width());
         for ((place, eddy), step) in self.places.iter_mut().zip(&mut self.eddy_shift_mm).zip(rows) {
             let turn = [0, 1, 2].map(|a| step[a] / TURN_MM);
             place.step(turn, [step[3], step[4], step[5]]);
             if step.len() > EDDY {
-                place.shift_mm[axis] += step[EDDY];
+                place.shift_mm[place.axis] += step[EDDY];
                 *eddy += step[EDDY];
                 place.eddy.iter_mut().zip(&step[EDDY + 1..]).for_each(|(a, d)| *a += d);
             }
@@ -256,8 +256,7 @@ impl Rounds<'_> {
         progress: &dyn Progress,
     ) -> Result<(), Interrupted> {
         let shells = self.table.shells();
-        let first = shells[0].volumes[0];
-        let undone = self.places[first].undone();
+        let undone = self.places[self.prior.first()].undone();
         self.places.iter_mut().for_each(|place| place.after(&undone));
         if round != MEANS_ALIGNED && round + 1 != self.options.fwhm_vox.len() {
             return Ok(());
@@ -272,7 +271,7 @@ impl Rounds<'_> {
             let options =
                 AlignOptions { fwhm_mm: vec![4.0, 2.0], first_step: 2.0, searches: false };
             let transform = align(&below, &mask, &mean, &options, workers, progress)?;
-            let mut common = Place::still(self.options.axis, Eddy::None);
+            let mut common = Place::still(0, Eddy::None);
             common.turn = transform.linear();
             common.shift_mm = transform.0.map(|row| row[3]);
             let turned = common.turn_vector().map(|w| w * TURN_MM);

@@ -87,14 +87,15 @@ pub(super) fn gathered(
     voxels: &[&Inner],
     lattice: &Lattice,
     region: &Region,
-    [axis, n_terms]: [usize; 2],
+    n_terms: usize,
 ) -> Block {
     let n = signals.rows.len();
     let mut basis = vec![[0.0; LANES]; 3 + n_terms];
     for (lane, voxel) in voxels.iter().enumerate() {
         let at: Vec3 = lattice.place(region.voxels[voxel.at as usize] as usize);
         (0..3).for_each(|a| basis[a][lane] = (at[a] / TURN_MM) as f32);
-        let (term, _) = terms(at, axis, n_terms);
+        // Values are the same along any phase encoding.
+        let (term, _) = terms(at, 0, n_terms);
         (0..n_terms).for_each(|k| basis[3 + k][lane] = term[k] as f32);
     }
     let spacing = lattice.spacing_mm.map(|s| 0.5 / s as f32);

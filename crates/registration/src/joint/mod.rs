@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use self::block::{Block, LANES, calibrate, gathered};
 pub(crate) use self::factor::Contrast;
 use self::factor::{factor, solve, variances};
-pub(crate) use self::prior::{EDDY, Prior, TURN_MM};
+pub(crate) use self::prior::{EDDY, Order, Prior, TURN_MM};
 use crate::place::{Lattice, Place};
 use crate::region::{Inner, Region};
 
@@ -79,31 +79,24 @@ impl Joint {
             let voxels: Vec<&Inner> = picked.iter().copied().filter(own).collect();
             groups.extend(voxels.chunks(LANES).map(|chunk| (class, chunk.to_vec())));
         }
-        let axis = places[0].axis;
         let single = |m: &Vec<f64>| m.iter().map(|v| *v as f32).collect::<Vec<f32>>();
         let mut precisions: Vec<Vec<f32>> = signals.precisions.iter().map(single).collect();
         let terms = n_terms.unwrap_or(0);
         let mut blocks: Vec<Block> = groups
             .par_iter()
             .map(|(class, voxels)| {
-                gathered(
-                    signals,
-                    &precisions[*class],
-                    *class,
-                    voxels,
-                    lattice,
-                    region,
-                    [axis, terms],
-                )
+                gathered(signals, &precisions[*class], *class, voxels, lattice, region, terms)
             })
             .collect();
         let share = (every as f64 / signals.shared).min(1.0) as f32;
         for (class, precision) in precisions.iter_mut().enumerate() {
             calibrate(precision, class, &mut blocks, share);
         }
-        let mut unit = [0.0; 3];
-        unit[axis] = 1.0;
-        let along = |place: &Place| turned(&transposed(&place.turn), unit).map(|v: f64| v as f32);
+        let along = |place: &Place| {
+            let mut unit = [0.0; 3];
+            unit[place.axis] = 1.0;
+            turned(&transposed(&place.turn), unit).map(|v: f64| v as f32)
+        };
         Self { precisions, blocks, along: places.iter().map(along).collect(), n_terms }
     }
 
@@ -209,7 +202,8 @@ mod tests {
         };
         let turned = |v: usize| (v > 0).then(|| [v as f64, 1.0, 0.5 * (v * v) as f64]);
         let shells = vec![vec![0], vec![1, 2, 3, 4]];
-        let prior = Prior::new(0, (0..5).map(turned).collect(), shells, 8);
+        let order = Order::of_one(5, 1);
+        let prior = Prior::new(0, (0..5).map(turned).collect(), shells, order, 8);
         let places = vec![Place::still(1, Eddy::Quadratic); 5];
         let joint = Joint::new(&signals, &places, &lattice, &region, 1, &prior);
         run(&joint, prior)

@@ -2,13 +2,15 @@
 
 use fimbria_compute::{Silent, Workers};
 use fimbria_image::Image;
-use fimbria_registration::{CorrectOptions, Distortion, Eddy, Lattice, Place, correct, rotation};
+use fimbria_registration::{
+    CorrectOptions, Distortion, Eddy, Lattice, Place, Scan as Measured, correct, rotation,
+};
 
 use crate::phantom;
 use crate::scans::Scan;
 
 /// Above the nose: shifted by up to 9 mm, stretched and squeezed by up to a third.
-fn shift(p: [f64; 3]) -> (f64, [f64; 3]) {
+pub(crate) fn shift(p: [f64; 3]) -> (f64, [f64; 3]) {
     const MIDDLE: [f64; 3] = [0.0, 45.0, -15.0];
     const WIDTH: f64 = 17.0;
     let from = [0, 1, 2].map(|a| (p[a] - MIDDLE[a]) / WIDTH);
@@ -63,7 +65,7 @@ fn off(series: &Image, truth: &Image, volume: usize) -> f64 {
 fn a_known_field_is_undone_of_a_head_that_moves_and_its_wrong_sign_makes_it_worse() {
     let table = SCAN.table();
     let (last, places) = (table.len() - 1, places(table.len()));
-    let measured = phantom::distorted_series(&table, &places, 10.0, shift);
+    let measured = phantom::distorted_series(&table, &places, 10.0, &|_| shift);
     let still = vec![Place::still(1, Eddy::None); table.len()];
     let truth = phantom::series(&table, &still, 0.0);
     let workers = Workers::new(2).unwrap();
@@ -75,13 +77,13 @@ fn a_known_field_is_undone_of_a_head_that_moves_and_its_wrong_sign_makes_it_wors
     let with = |distortion: Option<Distortion>| {
         let options = CorrectOptions {
             eddy: Eddy::None,
-            distortion,
             fwhm_vox: vec![4.0, 2.0, 1.0],
             ..CorrectOptions::default()
         };
         let mut series = measured.clone();
         let mask = phantom::mask();
-        correct(&mut series, &table, &mask, &options, &workers, &Silent).unwrap();
+        let scan = Measured { distortion, ..Measured::new(&series) };
+        correct(&mut series, &[scan], &table, &mask, &options, &workers, &Silent).unwrap();
         // The first, which lay still, and the one that moved most.
         [0, last].map(|volume| off(&series, &truth, volume))
     };

@@ -1,6 +1,8 @@
 use fimbria_compute::{Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Image};
-use fimbria_registration::{AlignOptions, CorrectOptions, Eddy, Place, align, correct, rotation};
+use fimbria_registration::{
+    AlignOptions, CorrectOptions, Eddy, Place, Scan as Measured, align, correct, rotation,
+};
 
 use crate::phantom;
 use crate::scans::{Scan, part};
@@ -28,8 +30,16 @@ fn motion_fields_and_dropped_slices_are_found_with_the_same_bits_on_any_threads(
         let mut series = made.series.clone();
         let workers = Workers::new(threads).unwrap();
         let mask = phantom::mask();
-        let corrected =
-            correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
+        let corrected = correct(
+            &mut series,
+            &[Measured::new(&made.series)],
+            &made.table,
+            &mask,
+            &options,
+            &workers,
+            &Silent,
+        )
+        .unwrap();
         (series, corrected)
     };
     let (series, corrected) = with(2);
@@ -57,7 +67,16 @@ fn gradients_turn_with_the_head() {
     let mut series = made.series.clone();
     let options = CorrectOptions { eddy: Eddy::None, ..CorrectOptions::default() };
     let mask = phantom::mask();
-    let corrected = correct(&mut series, &made.table, &mask, &options, &workers, &Silent).unwrap();
+    let corrected = correct(
+        &mut series,
+        &[Measured::new(&made.series)],
+        &made.table,
+        &mask,
+        &options,
+        &workers,
+        &Silent,
+    )
+    .unwrap();
     // Voxel axes are scanner axes here.
     let off = |table: &GradientTable, v: usize| {
         let turn = &made.places[v].turn;

@@ -67,15 +67,15 @@ pub(crate) type Shift = fn([f64; 3]) -> (f64, [f64; 3]);
 
 /// The series of a head that lies at these places, with Rician noise.
 pub(crate) fn series(table: &GradientTable, places: &[Place], sigma: f64) -> Image {
-    distorted_series(table, places, sigma, |_| (0.0, [0.0; 3]))
+    distorted_series(table, places, sigma, &|_| |_| (0.0, [0.0; 3]))
 }
 
-/// The same of a head whose own field shifts what it shows.
+/// The same of a head whose own field shifts what each volume shows.
 pub(crate) fn distorted_series(
     table: &GradientTable,
     places: &[Place],
     sigma: f64,
-    shift: Shift,
+    shift_of: &(dyn Fn(usize) -> Shift + Sync),
 ) -> Image {
     /// Newton's steps that find the head at a point.
     const STEPS: usize = 5;
@@ -85,7 +85,7 @@ pub(crate) fn distorted_series(
     let mut image = Image::zeros(grid, table.len());
     let n = grid.len();
     image.data.par_chunks_mut(n).enumerate().for_each(|(v, samples)| {
-        let place = &places[v];
+        let (place, shift) = (&places[v], shift_of(v));
         let dir = turned(&transposed(&place.turn), table.dirs_ras[v]);
         let mut random = Noise(77 + 1_000_003 * v as u64);
         for (voxel, sample) in samples.iter_mut().enumerate() {
@@ -100,7 +100,7 @@ pub(crate) fn distorted_series(
                 };
                 let mut without = at;
                 let mut head = place.invert(without);
-                for _ in 0..if shift(head).0 > 0.0 { STEPS } else { 0 } {
+                for _ in 0..if shift(head).0 != 0.0 { STEPS } else { 0 } {
                     let own = shift(head);
                     without[1] -= (without[1] + own.0 - at[1]) / (1.0 + slope(own));
                     head = place.invert(without);

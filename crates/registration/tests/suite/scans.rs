@@ -94,8 +94,8 @@ impl Scan {
         table
     }
 
-    pub(crate) fn made(&self, workers: &Workers) -> Made {
-        let table = self.table();
+    /// Where the head is in each volume, and the fields that eddy currents make.
+    pub(crate) fn places(&self, table: &GradientTable) -> Vec<Place> {
         let n = table.len();
         let mut random = Noise(11);
         let mut walk = [0.0; 6];
@@ -137,9 +137,14 @@ impl Scan {
             }
             place
         };
-        let places: Vec<Place> = (0..n).map(place).collect();
+        (0..n).map(place).collect()
+    }
+
+    pub(crate) fn made(&self, workers: &Workers) -> Made {
+        let table = self.table();
+        let places = self.places(&table);
         let mut series = workers.install(|| phantom::series(&table, &places, self.sigma));
-        let weighted: Vec<usize> = (0..n).filter(|&v| !table.is_b0(v)).collect();
+        let weighted: Vec<usize> = (0..table.len()).filter(|&v| !table.is_b0(v)).collect();
         let [nx, ny, nz] = series.grid.dims;
         let mut dropped = Vec::new();
         for at in 0..self.dropped {

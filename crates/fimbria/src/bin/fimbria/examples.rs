@@ -343,6 +343,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria correct dwi.nii.gz -o corrected",
             "fimbria correct dwi.nii.gz --phase-encoding j --mask mask.nii.gz -o corrected",
             "fimbria correct dwi.nii.gz --eddy cubic --keep-dropped -o corrected",
+            "fimbria correct dir-AP_dwi.nii.gz dir-PA_dwi.nii.gz --field fieldmap.nii.gz -o corrected",
         ],
     ),
     (

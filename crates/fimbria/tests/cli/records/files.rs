@@ -85,6 +85,12 @@ const CORRECT: Proof = Proof {
         let folder = with_series();
         let said = r#"{"PhaseEncodingDirection": "j", "TotalReadoutTime": 0.05, "MagneticFieldStrength": 3}"#;
         fs::write(folder.join("dwi.json"), said).unwrap();
+        let said = r#"{"PhaseEncodingDirection": "j-", "TotalReadoutTime": 0.05}"#;
+        fs::write(folder.join("opposed.json"), said).unwrap();
+        for extension in ["nii", "bval", "bvec"] {
+            let [from, to] = ["dwi", "opposed"].map(|stem| format!("{stem}.{extension}"));
+            fs::copy(folder.join(&from), folder.join(&to)).unwrap();
+        }
         // A field that rises along the phase encoding, and places one voxel further.
         let (mut field, mut warp) = (even(&[0.0]), even(&[0.0; 3]));
         let grid = field.grid;
@@ -106,7 +112,7 @@ const CORRECT: Proof = Proof {
         TABLE,
         &[
             ("mask", Instead("dwi.nii --mask other_mask.nii")),
-            ("phase-encoding", With("--phase-encoding i")),
+            ("phase-encoding", On(TWO_WITH_FIELD, "--phase-encoding j --phase-encoding i")),
             ("eddy", With("--eddy none")),
             ("keep-dropped", With("--keep-dropped")),
             ("field", With("--field field.nii")),
@@ -114,13 +120,16 @@ const CORRECT: Proof = Proof {
             ("field-unit", On(WITH_FIELD, "--field-unit rad/s")),
             ("field-transform", On(WITH_FIELD, "--field-transform shift.txt")),
             ("field-fwhm", On(WITH_FIELD, "--field-fwhm 0")),
-            ("readout-time", On(WITH_FIELD, "--readout-time 0.1")),
+            ("readout-time", On(TWO_WITH_FIELD, "--readout-time 0.05 --readout-time 0.1")),
             ("warp", With("--warp warp.nii")),
             ("keep-distortion", With("--keep-distortion")),
             ("format", With("--format nii")),
         ],
     ],
 };
+
+/// Of two series, which lie in one place.
+const TWO_WITH_FIELD: &str = "dwi.nii opposed.nii --mask mask.nii --field field.nii";
 
 const WITH_FIELD: &str = "dwi.nii --mask mask.nii --field field.nii";
 

@@ -50,8 +50,8 @@ pub enum EncodingError {
     },
     /// The axis is known alone.
     #[error(
-        "the sidecar of {dwi} says along which axis phase was encoded ({axis}) and not which way, and a field shifts by it: \
-         give --phase-encoding {axis} or {axis}-"
+        "the sidecar of {dwi} says along which axis phase was encoded ({axis}) and not which way, by which fields shift and \
+         several series differ: give --phase-encoding {axis} or {axis}-"
     )]
     Polarity {
         /// The series.

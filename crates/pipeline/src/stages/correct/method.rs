@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::several::SCALES;
 use super::{CORRECT_WRITES, CorrectSettings, section};
 use crate::stages::made_mask::{MeanB0, RestoredMeanB0};
 use crate::stages::method::{Method, OptionTable, PageSection};
@@ -88,8 +89,15 @@ fn text(records: &[RunRecord]) -> Option<Methods> {
         )
     });
     let distortion = distortion.unwrap_or_default();
+    let series = record.results.get(SCALES).and_then(Value::as_array).map(|scales| {
+        format!(
+            "{} series were corrected as one, the later ones scaled to the median brightness of the first. ",
+            scales.len()
+        )
+    });
+    let series = series.unwrap_or_default();
     let text = format!(
-        "Rigid motion{fields} of every volume were estimated by registering all volumes together to what a Gaussian \
+        "{series}Rigid motion{fields} of every volume were estimated by registering all volumes together to what a Gaussian \
          process over q-space predicts of each from the others, with fields linear in the gradients but for a small \
          remainder, and motion piecewise smooth in time. Volumes were resampled once, by cubic splines with the Jacobian \
          of the fields, and gradients turned with the head.{dropped}{distortion}"

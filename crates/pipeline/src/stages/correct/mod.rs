@@ -5,28 +5,32 @@ mod compared;
 mod distortion;
 mod encoding;
 mod method;
+mod read;
 mod section;
 mod settings;
+mod several;
 mod tables;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{BvecFrame, Image, MapKind, WriteOptions, counted, write_image};
+use fimbria_image::{BvecFrame, Grid, Image, MapKind, WriteOptions, write_image};
 use fimbria_models::brain_mask::mean_unweighted;
-use fimbria_registration::{self as registration, CorrectOptions, Corrected, Motion};
+use fimbria_registration::{self as registration, CorrectOptions, Corrected, Motion, Scan};
 use serde_json::{Value, json};
 
 use self::compared::Agreement;
 pub use self::distortion::MapUnit;
 pub use self::encoding::{EncodingError, PhaseEncoding};
 pub(crate) use self::method::METHOD;
+use self::read::Joined;
 use self::section::NOT_UNDISTORTED;
 pub(in crate::stages) use self::section::{framewise_mm, section};
 pub use self::settings::CorrectSettings;
+use self::several::of_series;
 use super::load::{Subject, SubjectFiles};
-use super::made_mask::{MeanB0, mask_options, warn_of_made_mask};
+use super::made_mask::{MeanB0, mask_options};
 use crate::{
     ByteSize, Choice as _, FileKind, Input, Logbook, MapFormat, OutputFolder, Page, Product,
     Products, Stage, StageError, Written,
@@ -34,7 +38,13 @@ use crate::{
 
 /// What `fimbria correct` writes.
 pub const CORRECT_WRITES: &[Written] = &[
-    Written::image("dwi", MapKind::Scalar, 0, "arbitrary", "the series, resampled once"),
+    Written::image(
+        "dwi",
+        MapKind::Scalar,
+        0,
+        "arbitrary",
+        "the series, resampled once; of several all volumes, one series after the other",
+    ),
     Written::BVAL,
     Written::BVEC,
     Written::code("mask", "1 in the brain, in the frame of the series"),
@@ -42,14 +52,15 @@ pub const CORRECT_WRITES: &[Written] = &[
     Written::file(
         "confounds.tsv",
         FileKind::Table,
-        "a line for each volume: trans_x to rot_z and framewise_displacement as BIDS has them (mm, radians, scanner \
-         axes), eddy_shift (mm along the phase encoding), what predictions leave of its mean before and after, dropped \
+        "a line for each volume: of several series which (from 1), trans_x to rot_z and framewise_displacement as BIDS \
+         has them (mm, radians, scanner axes; none from one series to the next), eddy_shift (mm along the phase encoding), what predictions leave of its mean before and after, dropped \
          slices, and the coefficients of its field (mm at 100 mm from the middle)",
     ),
     Written::file(
         "outliers.tsv",
         FileKind::Table,
-        "a line for each slice that lost its signal: volume and slice from 0, z, the part of the signal left",
+        "a line for each slice that lost its signal: of several series which, volume and slice from 0, z, the part of the \
+         signal left",
     ),
     Written::image(
         "outliers",
@@ -75,10 +86,12 @@ pub const CORRECT_WRITES: &[Written] = &[
     Written::RECORD,
 ];
 
-/// Corrects a series.
+/// Corrects a series, or several of one head as one.
 pub struct CorrectSeries {
     /// The series, its table and its mask.
     pub files: SubjectFiles,
+    /// Further series, whose volumes follow: corrected together with it, onto its grid.
+    pub others: Vec<SubjectFiles>,
     /// How.
     pub settings: CorrectSettings,
     /// In which format.
@@ -102,6 +115,8 @@ struct Made {
     series: Arc<Image>,
     corrected: Corrected,
     motions: Vec<Motion>,
+    /// What was measured in one go.
+    scans: Vec<Scan>,
 }
 
 /// Volumes that are compared with each other.
@@ -112,7 +127,7 @@ impl CorrectSeries {
     fn check_memory(
         &self,
         series: &Image,
-        is_distorted: bool,
+        distortions: usize,
         threads: usize,
     ) -> Result<(), CorrectError> {
         let Some(allowed) = self.files.memory else { return Ok(()) };
@@ -122,7 +137,7 @@ impl CorrectSeries {
                 &series.grid,
                 series.n_volumes,
                 self.settings.eddy.0,
-                is_distorted,
+                distortions,
                 threads,
             );
         if needed > allowed.0 {
@@ -146,44 +161,21 @@ impl CorrectSeries {
         }
     }
 
-    /// The series in memory, its table and mask.
-    fn read(&self, log: &Logbook<'_>) -> Result<(Image, Subject), StageError> {
-        let mut series = None;
-        let subject = self.files.read_on(log, |stored, table, workers| {
-            let mask = self.files.mask_for(stored, table, workers)?;
-            if self.files.mask.is_none() {
-                warn_of_made_mask(&mask, "the series", log);
-            }
-            series = Some(workers.install(|| stored.to_image())?);
-            Ok(mask)
-        })?;
-        let mut series = series.ok_or("no series was read")?;
-        if series.n_volumes < FEWEST {
-            return Err(CorrectError::Few(counted(series.n_volumes, "volume")).into());
-        }
-        let bad = log.session().on.workers.install(|| series.count_non_finite());
-        if bad > 0 {
-            let message = format!("{} not finite: taken as 0", counted(bad, "sample"));
-            log.warn(Page::Correct, &message);
-            series.data.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
-        }
-        Ok((series, subject))
-    }
-
     fn correct(&self, log: &Logbook<'_>) -> Result<(Subject, Made), StageError> {
-        let encoding = self.encoding()?;
-        log.note(&format!("phase encoding {}", encoding.name()));
-        let (mut series, subject) = self.read(log)?;
-        let Subject { dwi, gradients, mask, grad_dev, carried } = subject;
-        drop(dwi);
+        let encodings = self.encodings()?;
+        let names: Vec<_> = encodings.iter().map(|encoding| encoding.name()).collect();
+        log.note(&format!("phase encoding {}", names.join(", ")));
+        let Joined { image: mut series, grids, volumes, gradients, mask, grad_dev, carried } =
+            self.read(&encodings, log)?;
         let workers = log.session().on.workers;
-        let known = self.distortion(&series.grid, &mask, encoding, log)?;
-        self.check_memory(&series, known.is_some(), workers.threads())?;
+        let known = self.distortion(&grids, &mask, &encodings, log)?;
+        let distortions = known.as_ref().map_or(0, |known| known.distortions.len());
+        self.check_memory(&series, distortions, workers.threads())?;
         let before = Agreement::new(&series, &gradients, &mask, workers);
         let mask = match &known {
             Some(known) => {
                 let mask = known.undistorted(&mask)?;
-                known.report(&mask, encoding, log);
+                known.report(&mask, &encodings, log);
                 mask
             }
             None => {
@@ -191,15 +183,24 @@ impl CorrectSeries {
                 mask
             }
         };
-        let options = CorrectOptions {
+        self.warn_of_contrast(log)?;
+        let mut distortions = known.into_iter().flat_map(|known| known.distortions);
+        let each = encodings.iter().zip(&grids).zip(&volumes);
+        let scan = |((encoding, grid), volumes): ((&PhaseEncoding, &Grid), &usize)| Scan {
+            volumes: *volumes,
+            grid: *grid,
             axis: encoding.axis(),
+            is_reversed: encoding.sign() < 0.0,
+            distortion: distortions.next(),
+        };
+        let scans: Vec<Scan> = each.map(scan).collect();
+        let options = CorrectOptions {
             eddy: self.settings.eddy.0,
             replace: !self.settings.keep_dropped,
-            distortion: known.map(|known| known.distortion),
             ..CorrectOptions::default()
         };
         let corrected =
-            registration::correct(&mut series, &gradients, &mask, &options, workers, log)?;
+            registration::correct(&mut series, &scans, &gradients, &mask, &options, workers, log)?;
         let after = Agreement::new(&series, &corrected.table, &mask, workers);
         let [before, after] = [before, after].map(|agreement| json!(agreement));
         log.note(&Agreement::in_words(&before, &after));
@@ -210,14 +211,15 @@ impl CorrectSeries {
                 "volumes agree no better where they were laid than as they were measured: none was moved",
             );
         }
-        let motions = corrected.motions(&series.grid);
-        log.result(section::VOLUMES, tables::volumes(&corrected, &motions));
+        self.report_scales(&corrected, log);
+        let motions = corrected.motions(&scans);
+        log.result(section::VOLUMES, tables::volumes(&corrected, &motions, &scans));
         log.result("is_better", corrected.is_better);
-        log.result("phase_encoding", encoding.name());
+        log.result("phase_encoding", of_series(names.into_iter().map(Value::from).collect()));
         log.count("dropped_slices", corrected.outliers.len() as u64);
         let (series, gradients) = (Arc::new(series), corrected.table.clone());
         let subject = Subject { dwi: series.clone(), gradients, mask, grad_dev, carried };
-        Ok((subject, Made { series, corrected, motions }))
+        Ok((subject, Made { series, corrected, motions, scans }))
     }
 }
 
@@ -231,7 +233,7 @@ impl Stage for CorrectSeries {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let mut inputs = self.files.inputs();
+        let mut inputs: Vec<Input> = self.series().flat_map(SubjectFiles::inputs).collect();
         inputs.extend(self.distortion_inputs());
         inputs
     }
@@ -269,7 +271,7 @@ impl Stage for CorrectSeries {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Made { series, corrected, motions } = products.get::<Made>()?;
+        let Made { series, corrected, motions, scans } = products.get::<Made>()?;
         let Subject { mask, carried, .. } = products.get::<Subject>()?;
         let workers = log.session().on.workers;
         let mut image =
@@ -301,7 +303,7 @@ impl Stage for CorrectSeries {
             out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
         }
         let terms = self.settings.eddy.0.terms();
-        for (name, text) in tables::all(corrected, motions, mask, terms) {
+        for (name, text) in tables::all(corrected, motions, scans, mask, terms) {
             out.write(name, text.as_bytes())?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::METHOD;
 use super::compared::Agreement;
 use super::distortion;
+use super::several::SCALES;
 use crate::RunRecord;
 
 /// What records call the numbers of each volume.
@@ -52,6 +53,11 @@ fn corrections(record: &RunRecord) -> Option<Table> {
         (n, false) => format!("{n} replaced by predictions"),
     };
     let eddy = settings["eddy"].as_str()?;
+    let together = record.results.get(SCALES).and_then(Value::as_array).map(|scales| {
+        let series = format!("{} corrected together, made as bright as the first", scales.len());
+        let means = "All volumes lie on each other; framewise displacement has none from one series to the next.";
+        ("Series", series, means)
+    });
     let rows = [
         (
             "Head motion",
@@ -81,11 +87,12 @@ fn corrections(record: &RunRecord) -> Option<Table> {
             "Ratios such as FA, MD and kurtosis do not see it; S0 does.",
         ),
     ];
+    let rows = together.into_iter().chain(rows);
     let rows = rows.map(|(what, done, means)| vec![what.to_owned(), done, means.to_owned()]);
     Some(Table {
         caption: String::new(),
         columns: ["", "done", "what it means"].map(str::to_owned).to_vec(),
-        rows: rows.to_vec(),
+        rows: rows.collect(),
     })
 }
 

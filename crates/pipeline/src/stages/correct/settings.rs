@@ -28,10 +28,11 @@ impl Choice for Eddy {
 /// How a series is corrected.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct CorrectSettings {
-    /// Direction of the phase encoding along the axes of the array, as BIDS writes it
+    /// Direction of the phase encoding along the axes of the array, as BIDS writes it; of several series once for all, or
+    /// once for each in their order
     #[arg(long, value_name = "DIRECTION", value_parser = choice::<PhaseEncoding>())]
     #[arg(usually = "what the sidecar of the series says")]
-    pub phase_encoding: Option<Named<PhaseEncoding>>,
+    pub phase_encoding: Vec<Named<PhaseEncoding>>,
 
     /// Map of the field that distorts the series, or the phase that it is made of: BIDS's fieldmap, phasediff, or phase1
     /// and phase2. It lies where its header says
@@ -58,17 +59,18 @@ pub struct CorrectSettings {
     pub field_fwhm: f64,
 
     /// Time from the first to the last echo of the readout, as BIDS's TotalReadoutTime: a field shifts by so many voxels
-    /// a hertz
+    /// a hertz. Of several series once for all, or once for each
     #[arg(long, value_name = "SECONDS", number = above(0.0, "s").up_to(LONGEST_S))]
     #[arg(usually = "what the sidecar of the series says")]
-    pub readout_time: Option<f64>,
+    pub readout_time: Vec<f64>,
 
     /// Warp of another program in place of a field: it brings the series onto the head as it is. Of ANTs, ITK, MRtrix3, or
-    /// FSL's convertwarp. Of several the first takes points of the head first
+    /// FSL's convertwarp. Of several the first takes points of the head first; with several series one for all, or one for
+    /// each
     #[arg(long, value_name = "FILE", conflicts_with = "field", takes = Takes::TRANSFORM)]
     pub warp: Vec<TransformFile>,
 
-    /// Leave distortion by susceptibility, in a run with a map of the field too
+    /// Leave distortion by susceptibility, in a run with a map of the field too; of several series also where it differs
     #[arg(long, conflicts_with_all = ["field", "warp"])]
     pub keep_distortion: bool,
 
@@ -85,6 +87,14 @@ impl CorrectSettings {
     /// As a record has them: files are among the inputs.
     pub(super) fn without_paths(&self) -> Value {
         let mut settings = json!(self);
+        for key in ["phase_encoding", "readout_time"] {
+            // One for all as such, and none as null.
+            settings[key] = match settings[key].as_array().map(Vec::as_slice) {
+                None | Some([]) => Value::Null,
+                Some([one]) => one.clone(),
+                Some(several) => json!(several),
+            };
+        }
         let inverses = |files: &[TransformFile]| -> Value {
             files.iter().map(|file| file.is_inverse).collect()
         };
@@ -95,12 +105,12 @@ impl CorrectSettings {
         settings
     }
 
-    /// Takes the field map of BIDS's fmap/ for the series, where none is given.
-    pub(crate) fn with_field_beside(mut self, dwi: &Path) -> Self {
+    /// Takes the field map of BIDS's fmap/ for these series, where none is given: the first that is for one of them.
+    pub(crate) fn with_field_beside<'a>(mut self, series: impl Iterator<Item = &'a Path>) -> Self {
         if self.field.is_empty()
             && self.warp.is_empty()
             && !self.keep_distortion
-            && let Some([field, magnitude]) = beside::field_map(dwi)
+            && let Some([field, magnitude]) = series.into_iter().find_map(beside::field_map)
         {
             (self.field, self.field_magnitude) = (field, magnitude);
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::gradients::{BScaling, GradientFiles, GradientsRead, TableOptions, find_beside};
 use fimbria_image::{
-    BvecFrame, GradientTable, Grid, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
-    read_image, read_mask,
+    BvecFrame, GradientTable, Grid, Image, ImageHeader, Mask, OpenOptions, SignalSource,
+    StoredImage, read_image, read_mask,
 };
 use fimbria_models::brain_mask::brain_mask;
 use fimbria_workflow::with_sidecar;
@@ -19,6 +19,18 @@ use crate::stages::contents::{Claim, Contents};
 use crate::stages::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use crate::stages::made_mask::warn_of_made_mask;
 use crate::{ByteSize, Carried, Input, Logbook, Named, Page};
+
+/// Series that are read as one.
+pub(crate) struct Opened {
+    /// One after the other.
+    pub(crate) series: Vec<StoredImage>,
+    /// Of all volumes.
+    pub(crate) gradients: GradientTable,
+    /// The voxels to work on.
+    pub(crate) mask: Mask,
+    /// FSL's gradient non-linearity.
+    pub(crate) grad_dev: Option<Arc<Image>>,
+}
 
 /// Where a subject's data are and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +56,8 @@ pub struct SubjectFiles {
     pub bvalue_scaling: Named<BScaling>,
     /// FSL's image of gradient non-linearity (nine volumes).
     pub grad_dev: Option<PathBuf>,
+    /// Further series of the same head, which a correction joins to this one: their tables lie beside them.
+    pub joined: Vec<PathBuf>,
     /// Memory that the program may take.
     pub memory: Option<ByteSize>,
     /// Folder for a scratch file where the samples take more than their share.
@@ -65,9 +79,9 @@ impl SubjectFiles {
 
     /// Every path among them.
     pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let Self { dwi, mask, bval, bvec, grad, bmatrix, grad_dev, scratch, .. } = self;
+        let Self { dwi, mask, bval, bvec, grad, bmatrix, grad_dev, joined, scratch, .. } = self;
         let others = [mask, bval, bvec, grad, bmatrix, grad_dev, scratch];
-        std::iter::once(dwi).chain(others.into_iter().flatten())
+        std::iter::once(dwi).chain(others.into_iter().flatten()).chain(joined)
     }
 
     /// How to open the series.
@@ -217,28 +231,57 @@ impl SubjectFiles {
         log: &Logbook<'_>,
         mask: impl FnOnce(&StoredImage, &GradientTable, &Workers) -> Result<Mask, LoadError>,
     ) -> Result<Subject, LoadError> {
+        let of_first = |series: &[StoredImage], gradients: &GradientTable, workers: &Workers| {
+            mask(&series[0], gradients, workers)
+        };
+        let Opened { mut series, gradients, mask, grad_dev } =
+            self.open_with(&[], log, of_first)?;
+        let dwi = series.swap_remove(0);
+        let carried = Carried::from_header(&dwi);
+        Ok(Subject { dwi: Arc::new(dwi), gradients, mask, grad_dev, carried })
+    }
+
+    /// Opens the series and others whose volumes follow its own, to be worked on in the voxels that `mask` gives of the
+    /// first and its table.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub(crate) fn open_with(
+        &self,
+        others: &[Self],
+        log: &Logbook<'_>,
+        mask: impl FnOnce(&[StoredImage], &GradientTable, &Workers) -> Result<Mask, LoadError>,
+    ) -> Result<Opened, LoadError> {
         let workers = log.session().on.workers;
-        let options = self.open_options();
-        let stored = workers.install(|| StoredImage::open(&self.dwi, &options))?;
-        let GradientsRead { table: gradients, repairs } = self.read_gradients(&stored)?;
-        for repair in repairs {
-            log.warn(Page::Troubleshooting, &repair.to_string());
+        let (mut series, mut tables) = (Vec::new(), Vec::new());
+        for files in std::iter::once(self).chain(others) {
+            let stored =
+                workers.install(|| StoredImage::open(&files.dwi, &files.open_options()))?;
+            let GradientsRead { table, repairs } = files.read_gradients(&stored)?;
+            for repair in repairs {
+                log.warn(Page::Troubleshooting, &files.named(others, &repair.to_string()));
+            }
+            series.push(stored);
+            tables.push(table);
         }
-        let doubtful = |doubt| LoadError::Doubtful { path: self.dwi.clone(), doubt };
-        check_table(&gradients, log).map_err(doubtful)?;
-        if let Some(doubt) = Doubt::about_shapes(&self.dwi) {
-            return Err(doubtful(doubt));
+        let gradients = GradientTable::joined(&tables);
+        let doubtful = |path: &Path, doubt| LoadError::Doubtful { path: path.to_owned(), doubt };
+        check_table(&gradients, log).map_err(|doubt| doubtful(&self.dwi, doubt))?;
+        for stored in &series {
+            if let Some(doubt) = Doubt::about_shapes(stored.path()) {
+                return Err(doubtful(stored.path(), doubt));
+            }
+            warn_of_place(stored, log);
         }
-        warn_of_place(&stored, log);
         let shells: Vec<_> = gradients.shells().iter().map(ToString::to_string).collect();
         log.note(&format!(
             "shells: {}; b0 threshold {} s/mm²",
             shells.join(", "),
             gradients.b0_threshold
         ));
-        let grid = *stored.grid();
-        let mask = mask(&stored, &gradients, workers)?;
-        warn_of_decay(&stored, &gradients, &mask, log);
+        let grid = *series[0].grid();
+        let mask = mask(&series, &tables[0], workers)?;
+        warn_of_decay(&series[0], &tables[0], &mask, log);
         let grad_dev = match &self.grad_dev {
             Some(path) => {
                 Claim::checked(&ImageHeader::read(path)?, Contents::Numbers)?;
@@ -248,9 +291,16 @@ impl SubjectFiles {
             }
             None => None,
         };
-        log.count("volumes", stored.n_volumes() as u64);
+        log.count("volumes", gradients.len() as u64);
         log.count("voxels", mask.len() as u64);
-        let carried = Carried::from_header(&stored);
-        Ok(Subject { dwi: Arc::new(stored), gradients, mask, grad_dev, carried })
+        Ok(Opened { series, gradients, mask, grad_dev })
+    }
+
+    /// A message about this series where it is not the only one.
+    fn named(&self, others: &[Self], message: &str) -> String {
+        match others {
+            [] => message.to_owned(),
+            _ => format!("{}: {message}", self.dwi.display()),
+        }
     }
 }

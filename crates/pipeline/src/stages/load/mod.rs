@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use self::error::LoadError;
+pub(crate) use self::files::Opened;
 pub use self::files::SubjectFiles;
 use super::made_mask::{MeanB0, OUTLINE, RestoredMeanB0, mask_options};
 use super::method::Method;

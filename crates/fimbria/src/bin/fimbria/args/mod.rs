@@ -29,6 +29,6 @@ pub(crate) use maps::MapArgs;
 pub(crate) use memory::MemoryArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use run::{RunArgs, RunFolder};
-pub(crate) use subject::{ScratchArgs, SubjectArgs, TableArgs};
+pub(crate) use subject::{ScratchArgs, SubjectArgs, TableArgs, TablesArgs};
 pub(crate) use threads::ThreadArgs;
 pub(crate) use verbosity::Verbosity;

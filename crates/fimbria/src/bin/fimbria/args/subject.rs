@@ -10,6 +10,7 @@ use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_pipeline::{ByteSize, Named};
 
 use super::choice;
+use crate::failure::Failure;
 use crate::memory;
 
 /// Where the gradient table is and how to read it.
@@ -30,6 +31,36 @@ pub(crate) struct TableArgs {
     #[arg(takes = Takes::gradients("", "as --bvec-frame says"))]
     bvec: Option<PathBuf>,
 
+    #[command(flatten)]
+    other: OtherTableArgs,
+}
+
+/// The same of one series or several.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gradient table")]
+pub(crate) struct TablesArgs {
+    /// b-values in s/mm², FSL form; of several series once for each, in their order
+    #[arg(long, visible_alias = "bvals", visible_short_alias = 'b')]
+    #[arg(value_name = "FILE", requires = "bvec")]
+    #[arg(usually = "found beside the image")]
+    #[arg(takes = Takes::gradients("s/mm²", ""))]
+    bval: Vec<PathBuf>,
+
+    /// Directions, FSL form; likewise
+    #[arg(long, visible_alias = "bvecs", visible_short_alias = 'r')]
+    #[arg(value_name = "FILE", requires = "bval")]
+    #[arg(usually = "found beside the image")]
+    #[arg(takes = Takes::gradients("", "as --bvec-frame says"))]
+    bvec: Vec<PathBuf>,
+
+    #[command(flatten)]
+    other: OtherTableArgs,
+}
+
+/// Gradient tables that are no bvals and bvecs by name, and how any is read.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Gradient table")]
+struct OtherTableArgs {
     /// Directions and b-values, FSL form, in MRtrix3's order
     #[arg(long, value_names = ["BVECS", "BVALS"], num_args = 2)]
     #[arg(conflicts_with_all = ["bval", "bvec", "grad", "bmatrix"])]
@@ -98,17 +129,52 @@ pub(crate) struct SubjectArgs {
 impl TableArgs {
     /// True where files of a gradient table are given.
     pub(crate) fn names_a_table(&self) -> bool {
-        let files = [&self.bval, &self.bvec, &self.grad, &self.bmatrix];
-        files.iter().any(|file| file.is_some()) || self.fslgrad.is_some()
+        self.bval.is_some() || self.bvec.is_some() || self.other.names_a_table()
     }
 
     /// Adds the options to the files of a subject.
     pub(crate) fn add_to(self, files: &mut SubjectFiles) {
-        let Self { bval, bvec, fslgrad, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } =
-            self;
+        let Self { bval, bvec, other } = self;
+        (files.bval, files.bvec) = (bval, bvec);
+        other.add_to(files);
+    }
+}
+
+impl TablesArgs {
+    /// Adds the options to the files of each series.
+    pub(crate) fn add_to(self, series: &mut [SubjectFiles]) -> Result<(), Failure> {
+        let Self { bval, bvec, other } = self;
+        let n = series.len();
+        let is_for_each = |files: &[PathBuf]| files.is_empty() || files.len() == n;
+        if !is_for_each(&bval) || !is_for_each(&bvec) || bval.len() != bvec.len() {
+            let given = format!("{} --bval and {} --bvec for {n} series", bval.len(), bvec.len());
+            return Err(Failure::usage(format!("{given}: give one of each for each series")));
+        }
+        if n > 1 && other.names_a_table() {
+            return Err(Failure::usage(
+                "--grad, --bmatrix and --fslgrad are the table of one series: of several give --bval and --bvec once for \
+                 each, or put each table beside its series",
+            ));
+        }
+        let mut pairs = bval.into_iter().zip(bvec);
+        for files in series {
+            (files.bval, files.bvec) = pairs.next().unzip();
+            other.clone().add_to(files);
+        }
+        Ok(())
+    }
+}
+
+impl OtherTableArgs {
+    fn names_a_table(&self) -> bool {
+        self.fslgrad.is_some() || self.grad.is_some() || self.bmatrix.is_some()
+    }
+
+    fn add_to(self, files: &mut SubjectFiles) {
+        let Self { fslgrad, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } = self;
         let mut pair = fslgrad.into_iter().flatten();
-        files.bvec = bvec.or_else(|| pair.next());
-        files.bval = bval.or_else(|| pair.next());
+        files.bvec = files.bvec.take().or_else(|| pair.next());
+        files.bval = files.bval.take().or_else(|| pair.next());
         files.grad = grad;
         files.bmatrix = bmatrix;
         files.bvec_frame = bvec_frame;

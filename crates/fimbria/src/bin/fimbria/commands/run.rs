@@ -19,10 +19,10 @@ use crate::memory;
 #[derive(Debug, Args)]
 #[command(add = Writes(&WRITES), after_long_help = HELP)]
 pub(crate) struct Run {
-    /// Diffusion-weighted series, 4-D
+    /// Diffusion-weighted series, 4-D; with --raw several of one session, which become one
     #[arg(value_name = "DWI", required_unless_present = "config")]
     #[arg(takes = Takes::IMAGE)]
-    dwi: Option<PathBuf>,
+    dwi: Vec<PathBuf>,
 
     /// Take everything from a TOML file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = [
@@ -101,7 +101,8 @@ Configuration:
   A TOML file has one table per stage, with paths relative to the file:
     [input]
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
-    mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
+    mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch, and of a session with
+                               # several raw series the others: joined = [\"run-2.nii.gz\"]
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
                                # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
@@ -167,7 +168,9 @@ impl Run {
         if fix_gradients {
             settings.push("quality.fix_gradients=true".to_owned());
         }
-        let (from_line, folder) = run.on(dwi.unwrap_or_default());
+        let mut dwi = dwi.into_iter();
+        let (mut from_line, folder) = run.on(dwi.next().unwrap_or_default());
+        from_line.input.joined = dwi.collect();
         let config = config.map_or(Ok(from_line), |path| RunConfig::read(&path))?;
         let mut config = config.with_settings(&settings)?;
         if raw {

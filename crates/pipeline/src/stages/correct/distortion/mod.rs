@@ -15,10 +15,12 @@ use serde_json::{Value, json};
 
 pub use self::field_map::MapUnit;
 pub(super) use self::readout::LONGEST_S;
-use super::{CorrectSeries, EncodingError, PhaseEncoding};
+use super::several::of_series;
+use super::{CorrectSeries, PhaseEncoding};
+use crate::stages::load::SubjectFiles;
 use crate::stages::sidecar::sidecars_of;
 use crate::transforms::TransformFile;
-use crate::{Choice as _, Input, Logbook, Page, StageError};
+use crate::{Choice as _, Input, Logbook, Named, Page, StageError};
 
 /// Why a distortion is not known.
 #[derive(Debug, thiserror::Error)]
@@ -58,9 +60,9 @@ enum DistortionError {
     Gone,
 }
 
-/// A distortion, and what it is made of.
+/// The distortion of each series, and what it is made of.
 pub(super) struct Known {
-    pub(super) distortion: Distortion,
+    pub(super) distortions: Vec<Distortion>,
     /// As records have it.
     source: Value,
 }
@@ -72,24 +74,34 @@ pub(super) const RESULT: &str = "distortion";
 const FAR_MM: f64 = 15.0;
 
 impl Known {
-    /// The voxels that appear in the mask of the series as it was measured.
+    /// The voxels that appear in the mask of the first series as it was measured.
     pub(super) fn undistorted(&self, mask: &Mask) -> Result<Mask, StageError> {
-        let mask = self.distortion.undistorted(mask);
+        let mask = self.distortions[0].undistorted(mask);
         if mask.is_empty() { Err(DistortionError::Gone.into()) } else { Ok(mask) }
     }
 
     /// Says how far the mask is shifted, and whether that can be.
-    pub(super) fn report(&self, mask: &Mask, encoding: PhaseEncoding, log: &Logbook<'_>) {
-        let extent = self.distortion.extent(mask, encoding.axis());
+    pub(super) fn report(&self, mask: &Mask, encodings: &[PhaseEncoding], log: &Logbook<'_>) {
+        let each = self.distortions.iter().zip(encodings);
+        let extents: Vec<Extent> =
+            each.map(|(distortion, encoding)| distortion.extent(mask, encoding.axis())).collect();
+        for (at, extent) in extents.iter().enumerate() {
+            if !extents[..at].contains(extent) {
+                Self::report_extent(*extent, log);
+            }
+        }
+        let mut source = self.source.clone();
+        source["shifts"] = json!(extents[0]);
+        log.result(RESULT, source);
+    }
+
+    fn report_extent(extent: Extent, log: &Logbook<'_>) {
         let Extent { median_mm, largest_mm, across_mm, folded } = extent;
         log.note(&format!(
             "distortion: shifts along the phase encoding of {median_mm:.1} mm in the median and {largest_mm:.1} mm at most; \
              {:.1} % of the mask is squeezed to less than a fifth",
             100.0 * folded
         ));
-        let mut source = self.source.clone();
-        source["shifts"] = json!(extent);
-        log.result(RESULT, source);
         if median_mm > FAR_MM {
             let message = format!(
                 "half of the mask is shifted by {median_mm:.0} mm and more: is the field in this unit, the readout as long?"
@@ -108,46 +120,73 @@ impl Known {
 }
 
 impl CorrectSeries {
-    /// The phase encoding of the series, with its polarity where a field needs it.
-    pub(super) fn encoding(&self) -> Result<PhaseEncoding, EncodingError> {
-        match self.settings.phase_encoding {
+    /// The phase encoding of each series, with its polarity where a field or another series needs it.
+    pub(super) fn encodings(&self) -> Result<Vec<PhaseEncoding>, StageError> {
+        let needs_polarity = !self.settings.field.is_empty() || !self.others.is_empty();
+        let given = self.for_each("phase-encoding", &self.settings.phase_encoding)?;
+        let encoding = |(files, given): (&SubjectFiles, Option<Named<PhaseEncoding>>)| match given {
             Some(given) => Ok(given.0),
-            None => {
-                let needs_polarity = !self.settings.field.is_empty();
-                PhaseEncoding::from_sidecars(&self.files.dwi, needs_polarity)
-            }
-        }
+            None => Ok(PhaseEncoding::from_sidecars(&files.dwi, needs_polarity)?),
+        };
+        self.series().zip(given).map(encoding).collect()
     }
 
-    /// How far a series on this grid is distorted; `None` where nothing is given that says it.
+    /// How far series on these grids are distorted, at each voxel of the first; `None` where nothing is given that says it.
     pub(super) fn distortion(
         &self,
-        grid: &Grid,
+        grids: &[Grid],
         mask: &Mask,
-        encoding: PhaseEncoding,
+        encodings: &[PhaseEncoding],
         log: &Logbook<'_>,
     ) -> Result<Option<Known>, StageError> {
-        let settings = &self.settings;
-        if !settings.warp.is_empty() {
-            let distortion = warp::read(&settings.warp, &self.files.dwi, grid, mask, log)?;
-            return Ok(Some(Known { distortion, source: json!({ "source": "warp" }) }));
+        if !self.settings.warp.is_empty() {
+            return self.by_warps(grids, mask, log).map(Some);
         }
-        if settings.field.is_empty() {
+        if self.settings.field.is_empty() {
             return Ok(None);
         }
+        let grid = &grids[0];
         let map = self.field_map(log)?;
-        let hertz = map.onto(grid, &self.way(log)?, settings.field_fwhm, mask, log)?;
-        let axis = encoding.axis();
-        let seconds = self.readout_s(grid.dims[axis], log)?;
-        log.note(&format!("readout of {seconds:.4} s along {}", encoding.name()));
-        let mm_per_hertz = encoding.sign() * seconds * grid.ras_from_vox.spacing()[axis];
-        let shifts: Vec<f32> = hertz.iter().map(|hz| hz * mm_per_hertz as f32).collect();
+        let hertz = map.onto(grid, &self.way(log)?, self.settings.field_fwhm, mask, log)?;
+        let (mut distortions, mut readouts) = (Vec::new(), Vec::new());
+        for (series, encoding) in encodings.iter().enumerate() {
+            let axis = encoding.axis();
+            let seconds = self.readout_s(series, grid.dims[axis], log)?;
+            log.note(&format!("readout of {seconds:.4} s along {}", encoding.name()));
+            let mm_per_hertz = encoding.sign() * seconds * grid.ras_from_vox.spacing()[axis];
+            let shifts: Vec<f32> = hertz.iter().map(|hz| hz * mm_per_hertz as f32).collect();
+            distortions.push(Distortion::along(axis, grid, &shifts));
+            readouts.push(json!(seconds));
+        }
+        let names = encodings.iter().map(|encoding| json!(encoding.name())).collect();
         let source = json!({
             "source": map.source,
-            "readout_time_s": seconds,
-            "phase_encoding": encoding.name(),
+            "readout_time_s": of_series(readouts),
+            "phase_encoding": of_series(names),
         });
-        Ok(Some(Known { distortion: Distortion::along(axis, grid, &shifts), source }))
+        Ok(Some(Known { distortions, source }))
+    }
+
+    /// The same by warps: those of the one series together, of several one for all or one for each.
+    fn by_warps(
+        &self,
+        grids: &[Grid],
+        mask: &Mask,
+        log: &Logbook<'_>,
+    ) -> Result<Known, StageError> {
+        let given = &self.settings.warp;
+        let warps: Vec<Vec<TransformFile>> = match self.others.is_empty() {
+            true => vec![given.clone()],
+            false => {
+                let each = self.for_each("warp", given)?;
+                each.into_iter().map(|warp| warp.into_iter().collect()).collect()
+            }
+        };
+        let mut distortions = Vec::new();
+        for ((warp, files), own) in warps.iter().zip(self.series()).zip(grids) {
+            distortions.push(warp::read(warp, &files.dwi, [&grids[0], own], mask, log)?);
+        }
+        Ok(Known { distortions, source: json!({ "source": "warp" }) })
     }
 
     /// Files that say how the series is distorted, with their sidecars.
@@ -168,9 +207,9 @@ impl CorrectSeries {
         transforms("field transform", &settings.field_transform);
         transforms("warp", &settings.warp);
         let asks_sidecar =
-            settings.phase_encoding.is_none() || self.asks_readout() || self.asks_b0();
-        if asks_sidecar {
-            let sidecars = sidecars_of(&self.files.dwi).into_iter();
+            settings.phase_encoding.is_empty() || self.asks_readout() || self.asks_b0();
+        if asks_sidecar || !self.others.is_empty() {
+            let sidecars = self.series().flat_map(|files| sidecars_of(&files.dwi));
             inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
         }
         inputs

@@ -18,16 +18,35 @@ const SPACING: [&str; 2] = ["EffectiveEchoSpacing", "EstimatedEffectiveEchoSpaci
 impl CorrectSeries {
     /// Whether the sidecar is asked for the readout.
     pub(super) fn asks_readout(&self) -> bool {
-        !self.settings.field.is_empty() && self.settings.readout_time.is_none()
+        !self.settings.field.is_empty() && self.settings.readout_time.is_empty()
     }
 
-    /// The time between the first and the last of so many lines along the phase encoding, seconds.
-    pub(super) fn readout_s(&self, lines: usize, log: &Logbook<'_>) -> Result<f64, StageError> {
-        if let Some(given) = self.settings.readout_time {
-            return Ok(given);
+    /// The time between the first and the last of so many lines along the phase encoding of a series, seconds.
+    pub(super) fn readout_s(
+        &self,
+        series: usize,
+        lines: usize,
+        log: &Logbook<'_>,
+    ) -> Result<f64, StageError> {
+        let (seconds, key) = self.readout(series, lines)?;
+        if let Some(key) = key.filter(|key| key.starts_with("Estimated")) {
+            log.note(&format!("{key}: the converter's estimate"));
         }
-        let said = said_of(&self.files.dwi)?.unwrap_or_default();
-        let dwi = || self.files.dwi.display().to_string();
+        Ok(seconds)
+    }
+
+    /// The same, and what says it where it is not given.
+    pub(in crate::stages::correct) fn readout(
+        &self,
+        series: usize,
+        lines: usize,
+    ) -> Result<(f64, Option<&'static str>), StageError> {
+        if let Some(given) = self.for_each("readout-time", &self.settings.readout_time)?[series] {
+            return Ok((given, None));
+        }
+        let path = self.series().nth(series).map(|files| &*files.dwi).unwrap_or(&self.files.dwi);
+        let said = said_of(path)?.unwrap_or_default();
+        let dwi = || path.display().to_string();
         let total = number(&said, &TOTAL).map(|(key, seconds)| (key, seconds, 1.0));
         // As BIDS has it: of the image as it was reconstructed.
         let lines = said["ReconMatrixPE"].as_f64().unwrap_or(lines as f64);
@@ -36,11 +55,8 @@ impl CorrectSeries {
             total.or(spacing).ok_or_else(|| DistortionError::Readout(dwi()))?;
         let seconds = value.as_f64().map(|seconds| seconds * times);
         let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST_S);
-        if key.starts_with("Estimated") {
-            log.note(&format!("{key}: the converter's estimate"));
-        }
-        let value = || value.to_string();
-        Ok(seconds.ok_or_else(|| DistortionError::Seconds { dwi: dwi(), key, value: value() })?)
+        let unusable = || DistortionError::Seconds { dwi: dwi(), key, value: value.to_string() };
+        Ok((seconds.ok_or_else(unusable)?, Some(key)))
     }
 }
 

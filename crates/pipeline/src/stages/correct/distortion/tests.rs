@@ -82,7 +82,7 @@ fn with_log<T>(
     let settings: Values = settings.as_object().unwrap().clone();
     let settings: CorrectSettings = from_values(&settings).unwrap();
     let files = SubjectFiles::new(dwi.to_owned());
-    let stage = CorrectSeries { files, settings, format: MapFormat::default() };
+    let stage = CorrectSeries { files, others: Vec::new(), settings, format: MapFormat::default() };
     let workers = Workers::new(2).unwrap();
     let session = Session {
         on: Backend::cpu(&workers),
@@ -99,8 +99,8 @@ fn distortion(
     mask: &Mask,
 ) -> Result<Option<Distortion>, StageError> {
     with_log(dwi, settings, |stage, log| {
-        let known = stage.distortion(&mask.grid, mask, stage.encoding()?, log)?;
-        Ok(known.map(|known| known.distortion))
+        let known = stage.distortion(&[mask.grid], mask, &stage.encodings()?, log)?;
+        Ok(known.map(|mut known| known.distortions.remove(0)))
     })
 }
 

@@ -14,11 +14,12 @@ use crate::{Logbook, Page, StageError};
 /// NIfTI's code of the displacements of FNIRT, applywarp and convertwarp.
 const OF_FSL: i32 = 2006;
 
-/// The distortion of files that take points of the head to where they appear in the series, the first file first.
+/// The distortion of files that take points of the head to where they appear in the series, the first file first; shifts
+/// are along the axes of its own grid.
 pub(super) fn read(
     files: &[TransformFile],
     dwi: &Path,
-    grid: &Grid,
+    [grid, own]: [&Grid; 2],
     mask: &Mask,
     log: &Logbook<'_>,
 ) -> Result<Distortion, StageError> {
@@ -29,7 +30,7 @@ pub(super) fn read(
     // A field of FSL lies on the grid of the image that it leads to.
     let fsl = files.iter().find(is_fsl).map(|file| FslSpaces { moving: dwi, fixed: &file.path });
     let way = Transform::read(files, fsl, log, Page::Correct)?;
-    let vox = transposed(&grid.ras_from_vox.rotation());
+    let vox = transposed(&own.ras_from_vox.rotation());
     let shift = |voxel: usize| {
         let from = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
         let there = way.apply(from)?;
