@@ -75,6 +75,7 @@ COMMANDS = [
     "fit fwdti head/dwi.nii --mask head/mask.nii -o out",
     "fit axdki head/dwi.nii --mask head/mask.nii -o out",
     "fit smt head/dwi.nii --mask head/mask.nii --compartments two -o out",
+    "fit gqi head/dwi.nii --mask head/mask.nii --weighting squared -o out",
     "fit mapmri head/dwi.nii --mask head/mask.nii --order 4 --positive --laplacian gcv -o out",
     "fit dkimicro head/dwi.nii --mask head/mask.nii -o out",
     "fit dti,mono head/dwi.nii --mask head/mask.nii -o out",

@@ -34,6 +34,7 @@ CLASSES = {
     "axdki": ("AxialKurtosisModel", None),
     "dkimicro": ("KurtosisMicrostructureModel", None),
     "mapmri": ("MapmriModel", None),
+    "gqi": ("QSamplingModel", None),
     "expr": ("ExpressionModel", None),
 }
 # What examples of models fit: a table of two shells, and signals of it.
@@ -118,6 +119,7 @@ CLASS_EXAMPLES = {
     "smt": ([*OF_A_FIBRE, "made = SphericalMeanModel(table).fit(signal)", "made.uFA.shape, made.long.shape"], "((), ())"),
     "axdki": ([*OF_A_FIBRE, "made = AxialKurtosisModel(table).fit(signal)", "made.MK.shape, made.direction.shape"], "((), (3,))"),
     "dkimicro": ([*OF_A_FIBRE, "made = KurtosisMicrostructureModel(table).fit(signal)", "made.AWF.shape, made.aligned.shape"], "((), ())"),
+    "gqi": ([*OF_A_FIBRE, "made = QSamplingModel(table).fit(signal)", "made.QA.shape, made.odf.shape"], "((), (91,))"),
     "mapmri": (
         [*OF_A_FIBRE, 'made = MapmriModel(table, order="4", big_delta=43.1, small_delta=10.6).fit(signal)', "made.RTOP.shape, made.mapcoeffs.shape"],
         "((), (22,))",

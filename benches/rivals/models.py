@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Free water, tissue of bundles and propagators: fimbria beside DIPY, processor time of a voxel and agreement.
+"""Free water, tissue of bundles, propagators and spins: fimbria beside DIPY, processor time of a voxel and agreement.
 
     python3 benches/rivals/models.py --fimbria target/release/fimbria DWI.nii.gz BVAL BVEC MASK
 
@@ -61,9 +61,12 @@ def slices_of(args, tmp):
 
 def rivals(table):
     """Of each row: our command with options, their fit of samples, and the maps that both have."""
+    from dipy.data import get_sphere
     from dipy.reconst.dki_micro import KurtosisMicrostructureModel
     from dipy.reconst.fwdti import FreeWaterTensorModel
+    from dipy.reconst.gqi import GeneralizedQSamplingModel
     from dipy.reconst.mapmri import MapmriModel
+    from dipy.reconst.odf import gfa
 
     def water(samples):
         fit = FreeWaterTensorModel(table, fit_method="NLS").fit(samples)
@@ -83,6 +86,15 @@ def rivals(table):
             return {"RTOP": np.array([one.rtop() for one in made]), "MSD": np.array([one.msd() for one in made])}
         return fit
 
+    def spins(method):
+        sphere = get_sphere(name="repulsion724")
+
+        def fit(samples):
+            odf = GeneralizedQSamplingModel(table, method=method, sampling_length=1.25).fit(samples).odf(sphere)
+            least, n = odf.min(axis=1), samples.shape[1]
+            return {"QA": (odf.max(axis=1) - least) / n, "ISO": least / n, "GFA": gfa(odf)}
+        return fit
+
     timing = ["--big-delta", "43.1", "--small-delta", "10.6"]
     return [
         ("free water, NLS", "fwdti", ["--bmax", "9999"], water),
@@ -90,6 +102,8 @@ def rivals(table):
         ("MAP-MRI 4, 0.2", "mapmri", ["--order", "4", *timing], propagators(4, 0.2)),
         ("MAP-MRI 6, 0.2", "mapmri", ["--order", "6", *timing], propagators(6, 0.2)),
         ("MAP-MRI 6, gcv", "mapmri", ["--order", "6", "--laplacian", "gcv", *timing], propagators(6, "GCV")),
+        ("GQI", "gqi", [], spins("standard")),
+        ("GQI2", "gqi", ["--weighting", "squared"], spins("gqi2")),
     ]
 
 

@@ -11,7 +11,7 @@ from nipype.interfaces.base import BaseInterfaceInputSpec, File, SimpleInterface
 SCALARS = yaml.safe_load(
     subprocess.run(["fimbria", "describe", "--format", "qsirecon"], check=True, capture_output=True).stdout
 )
-MODELS = ("dti", "dki", "msdki", "dki1d", "stremi", "stremi1d", "ivim", "mono", "noddi", "fwdti", "smt", "axdki", "dkimicro", "mapmri")
+MODELS = ("dti", "dki", "msdki", "dki1d", "stremi", "stremi1d", "ivim", "mono", "noddi", "fwdti", "smt", "axdki", "dkimicro", "mapmri", "gqi")
 
 
 class FimbriaFitInputSpec(BaseInterfaceInputSpec):

@@ -15,7 +15,7 @@
 //! * [`noddi`]: neurite density and dispersion, and free water;
 //! * [`fwdti`]: the tensor of tissue beside free water; [`smt`]: means of shells over all directions;
 //!   [`wmti`]: tissue of one bundle from kurtosis;
-//! * [`mapmri`]: the propagator as a series of Hermite functions;
+//! * [`mapmri`]: the propagator as a series of Hermite functions; [`gqi`]: spins along each direction, without a model;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
 //! * [`normalise`]: intensities of several tissues, comparable over one head and between heads;
@@ -39,6 +39,7 @@ pub mod dti;
 pub mod expr;
 pub mod fod;
 pub mod fwdti;
+pub mod gqi;
 pub mod gradient_check;
 mod half_sphere;
 pub mod hot;
@@ -68,6 +69,6 @@ pub use voxelwise::{Fitted, FittedMap, RaisedSamples};
 #[macro_export]
 macro_rules! each_fit {
     ($to:ident) => {
-        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi fwdti smt axdki dkimicro mapmri expr }
+        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki noddi fwdti smt axdki dkimicro mapmri gqi expr }
     };
 }

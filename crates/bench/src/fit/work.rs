@@ -5,11 +5,14 @@ use fimbria_image::Mask;
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::dki1d::{Dki1dOptions, Eta};
 use fimbria_models::dti::{DtiOptions, Precision};
+use fimbria_models::gqi::GqiOptions;
 use fimbria_models::mapmri::{Laplacian, MapmriOptions};
 use fimbria_models::noddi::NoddiOptions;
 use fimbria_models::smt::SmtOptions;
 use fimbria_models::stremi::StremiOptions;
-use fimbria_models::{axdki, dki, dki1d, dti, fwdti, mapmri, noddi, smt, stremi, stremi1d, wmti};
+use fimbria_models::{
+    axdki, dki, dki1d, dti, fwdti, gqi, mapmri, noddi, smt, stremi, stremi1d, wmti,
+};
 use fimbria_phantoms::{
     Acquisition, CrossingSpec, ProtocolSpec, ShellSpec, Subject, crossing, protocol,
 };
@@ -198,6 +201,10 @@ const MODELS: &[(&str, Run)] = &[
     }),
     ("dkimicro", |Subject { dwi, gradients, .. }, mask, on, to| {
         wmti::fit(dwi, mask, gradients, &dki::DkiOptions::default(), on, to)?;
+        Ok(())
+    }),
+    ("gqi", |Subject { dwi, gradients, .. }, mask, on, to| {
+        gqi::fit(dwi, mask, gradients, &GqiOptions::default(), on, to)?;
         Ok(())
     }),
     ("mapmri, order 6", |subject, mask, on, to| {

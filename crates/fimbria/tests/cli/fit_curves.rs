@@ -159,6 +159,7 @@ fn protocols_that_do_not_support_a_model_are_refused() {
         ("fwdti", ["one shell", "2 such b-values"]),
         ("smt", ["one shell", "2 such b-values"]),
         ("mapmri", ["single shell", "2 b-values"]),
+        ("gqi --bmax 10", ["15 weighted volumes", "has 0"]),
         ("mono --bmax 10", ["2 different b-values", "has 1"]),
     ] {
         let error = folder.failed(&format!("fit {model} {SUBJECT}"));

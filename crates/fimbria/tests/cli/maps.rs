@@ -101,6 +101,9 @@ fn displacements_say_which_basis_they_are_in() {
     folder.done(&format!("fit mapmri {SERIES} --order 4 --odf -o m"));
     folder.done("peaks m/odf.nii --format nii -o maxima");
     assert!(folder.image("maxima/count.nii").data.iter().any(|&n| n > 0.0));
+    folder.done(&format!("fit gqi {SERIES} -o g"));
+    folder.done("peaks g/odf.nii --format nii -o q");
+    assert!(folder.image("q/count.nii").data.iter().any(|&n| n > 0.0));
 }
 
 #[test]
@@ -111,6 +114,7 @@ fn what_one_shell_does_not_carry_is_left_out_of_a_study_and_refused_by_name() {
     assert!(said.contains("dki is left out"), "{said}");
     assert!(folder.join("hbcd/dti_b1200/FA.nii.gz").exists());
     assert!(!folder.join("hbcd/mapmri").exists());
+    assert!(folder.join("hbcd/gqi/QA.nii.gz").exists());
     let said = folder.failed(&format!("fit dti,dki {series} -o maps"));
     assert!(said.contains("shell"), "{said}");
     assert!(!folder.join("maps").exists());

@@ -59,6 +59,7 @@ const CASES: &[Case] = &[
     case("fit smt", Shells, SERIES),
     case("fit axdki", Shells, SERIES),
     case("fit dkimicro", Shells, SERIES),
+    case("fit gqi", Shells, SERIES),
     case("fit mapmri", Shells, "s/dwi.nii --mask s/mask.nii --order 4"),
     case(
         "fit expr",

@@ -4,6 +4,7 @@ use super::Constraints;
 use super::inverse::{Inverse, REGULARISATION};
 use super::metric::combine;
 use super::pricing::{Pricing, Violated};
+use super::sums::dot;
 
 /// Constraints taken in after which a programme is given up; a hard one takes two hundred.
 const MOST_ROUNDS: u32 = 5000;
@@ -13,6 +14,10 @@ const MANY_ROUNDS: u32 = 250;
 const FEW_ROUNDS: u32 = 6;
 /// Square distance from the active constraints below which one follows from them and takes the place of one.
 pub(super) const DEPENDENT: f64 = 1e-9;
+/// Square distance below which rounding of the inverse could hide that.
+const NEAR: f64 = 1e-5;
+/// Times that rounding may spoil the inverse of a programme.
+const MOST_RENEWALS: u32 = 20;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
 const INFEASIBLE: f64 = 1e-6;
 
@@ -23,7 +28,7 @@ pub enum Verdict {
     Free,
     /// The minimum, on one constraint at least.
     Bound,
-    /// No x satisfies all constraints; x is a least-violating compromise.
+    /// No x satisfies all constraints, or only one far away; x is the last point.
     Infeasible,
     /// Rounding or the limit of rounds ended the walk; x is the last point.
     NotConverged,
@@ -54,6 +59,9 @@ pub(super) struct Walk {
     /// Entries of K of a constraint beside the active ones, and the inverse times them.
     pub(super) beside: Vec<f64>,
     pub(super) direction: Vec<f64>,
+    /// What is left of such a constraint, and by how much that turns `direction`.
+    left: Vec<f64>,
+    refinement: Vec<f64>,
 }
 
 /// The constraints as H sees them, each by its number j.
@@ -79,24 +87,33 @@ pub(super) fn minimise<P: Pricing>(
     walk: &mut Walk,
 ) -> Outcome {
     let least = -tolerance * scale;
-    let mut rounds = 0;
+    let (mut rounds, mut renewals, mut last_failed) = (0, 0, None);
     // All slacks are those of x, and of multipliers without rounding.
     let mut settled = walk.active.is_empty();
-    let walked_to_its_end = loop {
+    let verdict = loop {
         match pricing.most_violated(&walk.x, least) {
-            Some(violated) if rounds < MOST_ROUNDS => {
+            Some(violated) if rounds < MOST_ROUNDS && renewals < MOST_RENEWALS => {
                 rounds += 1;
-                walk.take_in(scaled, pricing, violated);
-                if rounds.is_multiple_of(MANY_ROUNDS) {
-                    walk.form_inverse(scaled);
+                let is_in = walk.take_in(scaled, pricing, violated);
+                let failed = (!is_in).then_some(violated.constraint);
+                if failed.is_some() || rounds.is_multiple_of(MANY_ROUNDS) {
+                    walk.form_inverse(scaled, |j| pricing.set_active(j, false));
                     walk.move_to(scaled);
                     walk.correct(constraints, scaled, pricing);
+                    renewals += u32::from(!is_in);
                 }
                 walk.move_to(scaled);
                 settled = false;
+                if failed.is_some() && last_failed == failed {
+                    // It was not rounding that kept it out.
+                    break Verdict::Infeasible;
+                }
+                last_failed = failed;
             }
-            Some(_) => break false,
-            None if settled || P::MISSES_NONE && rounds <= FEW_ROUNDS => break true,
+            Some(_) => break Verdict::NotConverged,
+            None if settled || P::MISSES_NONE && rounds <= FEW_ROUNDS => {
+                break walk.verdict(scaled, scale);
+            }
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
             // that has to go; and blocks not looked at may have become violated.
             None => {
@@ -107,19 +124,12 @@ pub(super) fn minimise<P: Pricing>(
             }
         }
     };
-    let left = walk.active.iter().zip(&walk.lambda);
-    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / scaled.scale(j));
-    let verdict = if !walked_to_its_end {
-        Verdict::NotConverged
-    } else if left.fold(0.0, f64::max) > INFEASIBLE * scale {
-        Verdict::Infeasible
-    } else if walk.active.is_empty() {
-        Verdict::Free
-    } else {
-        Verdict::Bound
-    };
     let violation = walk.violation(constraints, pricing);
-    Outcome { verdict, rounds, violation: if scale > 0.0 { violation / scale } else { 0.0 } }
+    let violation = if scale > 0.0 { violation / scale } else { 0.0 };
+    let is_good = violation <= INFEASIBLE.max(tolerance) && walk.x.iter().all(|x| x.is_finite());
+    let has_ended = matches!(verdict, Verdict::Free | Verdict::Bound);
+    let verdict = if has_ended && !is_good { Verdict::NotConverged } else { verdict };
+    Outcome { verdict, rounds, violation }
 }
 
 impl Walk {
@@ -134,6 +144,20 @@ impl Walk {
         pricing.begin(&self.x)
     }
 
+    /// How a walk to its end came out.
+    #[inline(always)]
+    fn verdict(&self, scaled: &impl Scaled, scale: f64) -> Verdict {
+        let left = self.active.iter().zip(&self.lambda);
+        let left = left.map(|(&j, l)| REGULARISATION * l.abs() / scaled.scale(j));
+        if left.fold(0.0, f64::max) > INFEASIBLE * scale {
+            Verdict::Infeasible
+        } else if self.active.is_empty() {
+            Verdict::Free
+        } else {
+            Verdict::Bound
+        }
+    }
+
     /// The largest violation of any constraint, active ones included, or 0.
     #[inline(always)]
     fn violation(&self, constraints: &Constraints, pricing: &impl Pricing) -> f64 {
@@ -143,14 +167,16 @@ impl Walk {
     }
 
     /// Raises the multiplier of a violated constraint until its slack is zero. The other multipliers
-    /// follow so that theirs stay zero; one that would become negative is dropped on the way.
+    /// follow so that theirs stay zero; one that would become negative is dropped on the way. False where
+    /// the constraint follows from active ones of which none yields: it contradicts them, or rounding has
+    /// spoilt the inverse. Multipliers are then those of no minimum.
     #[inline(always)]
     fn take_in(
         &mut self,
         scaled: &mut impl Scaled,
         pricing: &mut impl Pricing,
         violated: Violated,
-    ) {
+    ) -> bool {
         let j = violated.constraint;
         scaled.admit(j);
         let mut slack = violated.slack * scaled.scale(j);
@@ -165,10 +191,9 @@ impl Walk {
                 }
             }
             // No step would make the slack of a constraint zero that follows from the active ones, and with
-            // all of them the inverse would be rounding alone. Where none yields there is no solution.
-            if pivot < DEPENDENT
-                && let Some((raised, i)) = self.first_to_yield()
-            {
+            // all of them the inverse would be rounding alone.
+            if pivot < DEPENDENT {
+                let Some((raised, i)) = self.first_to_yield() else { return false };
                 (step, blocking) = (raised, Some(i));
             }
             for (l, u) in self.lambda.iter_mut().zip(&self.direction) {
@@ -183,6 +208,7 @@ impl Walk {
         }
         self.bind(j, own, pivot);
         pricing.set_active(j, true);
+        true
     }
 
     /// The first active constraint whose multiplier comes to zero as that of the constraint last looked at
@@ -207,7 +233,31 @@ impl Walk {
             self.beside.push(scaled.gram(j, i));
         }
         self.inverse.apply(&self.beside, &mut self.direction);
-        Inverse::pivot(&self.beside, &self.direction)
+        let pivot = Inverse::pivot(&self.beside, &self.direction);
+        if pivot < NEAR { self.look_closer(scaled) } else { pivot }
+    }
+
+    /// The same by what is left of the constraint, a - (K + ρI)u for its u: the error of the distance is of second
+    /// order in that of u, which is refined. Below zero where the inverse is too spoilt for that.
+    fn look_closer(&mut self, scaled: &impl Scaled) -> f64 {
+        let Self { active, inverse, beside, direction, left, refinement, .. } = self;
+        let mut last = f64::INFINITY;
+        for _ in 0..2 {
+            left.clear();
+            for (&i, (a, u)) in active.iter().zip(beside.iter().zip(&*direction)) {
+                let held = active.iter().zip(&*direction).map(|(&k, u)| scaled.gram(i, k) * u);
+                left.push(a - held.sum::<f64>() - REGULARISATION * u);
+            }
+            // No other u is as near as the right one.
+            let square = Inverse::pivot(beside, direction) - dot(direction, left);
+            if square > last + DEPENDENT {
+                return -1.0;
+            }
+            last = square;
+            inverse.apply(left, refinement);
+            direction.iter_mut().zip(&*refinement).for_each(|(u, more)| *u += more);
+        }
+        last
     }
 
     /// Makes the constraint last looked at active.
@@ -226,15 +276,20 @@ impl Walk {
         pricing.set_active(j, false);
     }
 
-    /// The inverse from K itself, without what rounding has left in it.
+    /// The inverse from K itself, without what rounding has left in it. Constraints that follow from those
+    /// before them are let go, and handed to `gone`.
     #[inline(always)]
-    pub(super) fn form_inverse(&mut self, scaled: &impl Scaled) {
+    pub(super) fn form_inverse(&mut self, scaled: &impl Scaled, mut gone: impl FnMut(usize)) {
+        let active = std::mem::take(&mut self.active);
+        let lambda = std::mem::take(&mut self.lambda);
         self.inverse.clear();
-        for (n, &j) in self.active.iter().enumerate() {
-            self.beside.clear();
-            self.beside.extend(self.active[..n].iter().map(|&i| scaled.gram(j, i)));
-            self.inverse.apply(&self.beside, &mut self.direction);
-            self.inverse.push(&self.direction, Inverse::pivot(&self.beside, &self.direction));
+        for (&j, &multiplier) in active.iter().zip(&lambda) {
+            let pivot = self.look_at(j, scaled);
+            if pivot >= DEPENDENT {
+                self.bind(j, multiplier, pivot);
+            } else {
+                gone(j);
+            }
         }
     }
 

@@ -163,9 +163,9 @@ impl Inverse {
         less
     }
 
-    /// The diagonal entry, 1, less aᵀu, for [`push`](Self::push).
+    /// The diagonal entry, 1, less aᵀu, for [`push`](Self::push): below 0 where rounding has spoilt M.
     #[inline(always)]
     pub(super) fn pivot(a: &[f64], u: &[f64]) -> f64 {
-        (1.0 + REGULARISATION - dot(a, u)).max(REGULARISATION)
+        1.0 + REGULARISATION - dot(a, u)
     }
 }

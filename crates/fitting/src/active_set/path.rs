@@ -108,7 +108,7 @@ impl Walk {
                 if slacks.lowest >= least && slacks.off <= ROUGH * -least {
                     break;
                 }
-                self.form_inverse(scaled);
+                self.form_inverse(scaled, |_| ());
                 margin = NEXT_MARGIN * slacks.off.max(-slacks.lowest);
             }
             self.depart(constraints, scaled, margin, path);
@@ -258,6 +258,9 @@ impl Walk {
             self.direction.swap_remove(i);
             self.beside.swap_remove(i);
             self.leave(i, constraints, path);
+            if pivot < DEPENDENT {
+                return false;
+            }
         }
         let held = dot(&self.beside, &path.growth);
         let growth = (path.pull(j, constraints, scaled) - held) / pivot;

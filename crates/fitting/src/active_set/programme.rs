@@ -8,7 +8,7 @@ use super::path::Path;
 use super::pricing::{BlockPrices, Blocks, Pricing};
 use super::splitting::Guess;
 use super::sums::dot;
-use super::{ActiveSetError, Constraints, Outcome};
+use super::{ActiveSetError, Constraints, Outcome, Verdict};
 
 /// Violations up to this fraction of the largest slack of the unconstrained minimum are rounding.
 const TOLERANCE: f64 = 1e-9;
@@ -182,14 +182,17 @@ impl SharedProgramme {
         walk.start_at_minimum(x, &self.metric);
         let mut blocks = Blocks { constraints: &self.constraints, prices };
         let scale = walk.begin(&mut blocks);
-        let least = -self.tolerance * scale;
-        if walk.follow(&self.constraints, &formed, guess, least, path) {
+        let sizes = (scale, self.tolerance);
+        if walk.follow(&self.constraints, &formed, guess, -self.tolerance * scale, path) {
             walk.active.iter().for_each(|&j| blocks.set_active(j, true));
             blocks.look_again(&walk.x);
-        } else {
-            walk.begin(&mut blocks);
+            let outcome = finish(&self.constraints, &mut formed, &mut blocks, sizes, x, walk);
+            if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
+                return outcome;
+            }
         }
-        finish(&self.constraints, &mut formed, &mut blocks, (scale, self.tolerance), x, walk)
+        walk.begin(&mut blocks);
+        finish(&self.constraints, &mut formed, &mut blocks, sizes, x, walk)
     }
 }
 

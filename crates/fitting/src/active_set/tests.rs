@@ -419,3 +419,51 @@ fn a_corner_of_many_constraints_is_no_trouble() {
     }
     assert!(at_corner > 10, "{at_corner}");
 }
+
+/// Twice as many half spaces as unknowns about a corner that is none of the origin's, of a stretched H: rounding
+/// of the inverse makes constraints look independent that follow from others.
+fn stretched(seed: u64) -> (Vec<f64>, Vec<f64>, Constraints) {
+    let n = 24 + seed as usize % 12;
+    let mut h = hessian(seed, n);
+    for (at, entry) in h.iter_mut().enumerate() {
+        *entry *= 10f64.powf(-4.0 * (at / n + at % n) as f64 / (n - 1) as f64);
+    }
+    (0..n).for_each(|i| h[i * n + i] += 1e-10);
+    let (rows, corner) = (normal(seed ^ 1, 4 * n * n), normal(seed ^ 2, n));
+    let bounds = rows.chunks_exact(n).map(|row| row.iter().zip(&corner).map(|(c, x)| c * x).sum());
+    let constraints = Constraints::new(n, &rows, bounds.collect()).unwrap();
+    (h, normal(seed ^ 3, n), constraints)
+}
+
+#[test]
+fn rounding_that_spoils_the_inverse_leaves_numbers_and_true_verdicts() {
+    let level = fimbria_compute::SimdLevel::best();
+    for seed in 0..200 {
+        let (h, f, constraints) = stretched(1000 + seed);
+        let splitting = Splitting::new(&h, &constraints).unwrap();
+        let shared = SharedProgramme::new(&h, constraints).unwrap();
+        let (constraints, minimum, linear) =
+            (shared.constraints(), shared.minimum(&f), [f.clone()]);
+        let guesses =
+            level.run(Guessed { splitting: &splitting, linear: &linear, side_by_side: 1 });
+        for guess in [None, Some(&guesses[0])] {
+            let (mut x, mut work) = (f.clone(), Work::default());
+            let outcome = match guess {
+                None => shared.solve(&mut x, &mut work),
+                Some(guess) => shared.improve(guess, &mut x, &mut work),
+            };
+            assert!(
+                x.iter().chain(work.multipliers()).all(|x| x.is_finite()),
+                "{seed} {outcome:?}"
+            );
+            assert!(work.active().len() <= f.len(), "{seed}: more than there are unknowns");
+            if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
+                let kkt = kkt(&h, &f, constraints, &x, work.active(), work.multipliers());
+                let slacks = (0..constraints.len()).map(|j| constraints.slack(j, &minimum).abs());
+                // What a verdict allows; slacks at the minimum have rounding of 1e-7 and less.
+                let most = 1.01e-6 * slacks.fold(0.0, f64::max);
+                assert!(kkt.violation < most && kkt.negativity == 0.0, "{seed} {most} {kkt:?}");
+            }
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod dti_peers;
 mod expr_fit;
 mod fod_fit;
 mod fwdti;
+mod gqi;
 mod hostile;
 mod hot_devices;
 mod hot_real;

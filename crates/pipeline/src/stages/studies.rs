@@ -24,7 +24,7 @@ impl Choice for Study {
             Self::Hbcd,
             "hbcd",
             "dti_b1200 and dti_b4000 (the tensor to b = 1200 and 4000), dki, mapmri (order 4, axes of the \
-             tensor to 1200)",
+             tensor to 1200), gqi",
         ),
         (
             Self::Abcd,
@@ -50,6 +50,7 @@ impl Study {
                 member("dti_b4000", "dti", json!({ "bmax": 4000 })),
                 dki,
                 mapmri,
+                member("gqi", "gqi", json!({})),
             ],
             Self::Abcd => vec![
                 member("noddi_white", "noddi", json!({ "tissue": "white" })),

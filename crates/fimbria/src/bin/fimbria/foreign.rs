@@ -25,6 +25,8 @@ const COMMANDS: [(&str, &str); 52] = [
     ("dipy_fit_msmtcsd", "fit fod"),
     ("mapmri", "fit mapmri"),
     ("dipy_fit_mapmri", "fit mapmri"),
+    ("gqi", "fit gqi"),
+    ("dsi_studio_gqi", "fit gqi"),
     ("noddi", "fit noddi"),
     ("amico", "fit noddi"),
     ("bedpostx", "sticks"),

@@ -313,6 +313,19 @@ const FWDTI: Proof = Proof {
     ],
 };
 
+const GQI: Proof = Proof {
+    command: "fit gqi",
+    fixture: with_protocol,
+    line: PROTOCOL,
+    rows: &[
+        TABLE,
+        STYLE,
+        OF_PROTOCOL,
+        &[("length", With("--length 1.2")), ("weighting", With("--weighting squared"))],
+        NO_DEVIATION,
+    ],
+};
+
 const AXDKI: Proof = Proof {
     command: "fit axdki",
     fixture: with_protocol,
@@ -417,7 +430,7 @@ const DKI1D: Proof = Proof {
 
 pub(super) const PROOFS: &[&Proof] = &[
     &DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI, &NODDI,
-    &FWDTI, &SMT, &AXDKI, &DKIMICRO, &MAPMRI,
+    &FWDTI, &SMT, &AXDKI, &DKIMICRO, &MAPMRI, &GQI,
 ];
 
 #[test]
@@ -468,6 +481,11 @@ fn of_smt() {
 #[test]
 fn of_mapmri() {
     prove(&MAPMRI);
+}
+
+#[test]
+fn of_gqi() {
+    prove(&GQI);
 }
 
 #[test]

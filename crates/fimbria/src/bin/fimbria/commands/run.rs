@@ -106,7 +106,7 @@ Configuration:
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
                                # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
-                               # smt, axdki, dkimicro, mapmri, expr and files with a model, such as
+                               # smt, axdki, dkimicro, mapmri, gqi, expr and files with a model, as
                                # \"t2.toml\"; or by a word:
                                # preset = \"maps\" (fibres, connectome, everything, susceptibility,
                                # and the models of a study beside the tensor: hbcd, abcd)
