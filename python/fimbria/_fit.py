@@ -15,7 +15,7 @@ from .fits import Fit, fit_by_name
 __all__ = ["FitName", "fit"]
 
 #: The names of all fits.
-FitName = Literal["dti", "hot", "fod", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono", "msdki", "noddi", "fwdti", "smt", "axdki", "dkimicro", "mapmri", "expr"]
+FitName = Literal["dti", "hot", "fod", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono", "msdki", "noddi", "fwdti", "smt", "axdki", "dkimicro", "mapmri", "gqi", "expr"]
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         MapmriFit,
         MonoExponentialFit,
         NeuriteFit,
+        QSamplingFit,
         SphericalMeanFit,
         StretchedExponentialFit,
         StretchedExponentialPerDirectionFit,
@@ -198,6 +199,12 @@ if TYPE_CHECKING:
         bmax: float
         shells: float | Sequence[float]
 
+    class QSamplingOptions(TypedDict, total=False):
+        length: float
+        weighting: Literal["alike", "squared"]
+        bmax: float
+        shells: float | Sequence[float]
+
     class ExpressionOptions(TypedDict, total=False):
         constant: str | float | Sequence[str | float]
         per_volume: str | float | Sequence[str | float]
@@ -310,6 +317,12 @@ def fit(
     affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
     **options: Unpack[MapmriOptions],
 ) -> MapmriFit: ...  # fmt: skip
+@overload
+def fit(
+    name: Literal["gqi"], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *,
+    affine: npt.ArrayLike | None = None, threads: int = 0, device: str | None = None, progress: Progress = None,
+    **options: Unpack[QSamplingOptions],
+) -> QSamplingFit: ...  # fmt: skip
 @overload
 def fit(
     name: Literal["expr"], data: Series, gtab: GradientTable | None = None, mask: Voxels | None = None, *, model: str | float, param: Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]] | str | Sequence[str],

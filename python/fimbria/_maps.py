@@ -417,6 +417,17 @@ class MapmriFit(Fit):
     residual: Array
     odf: Array
 
+class QSamplingFit(Fit):
+    """The maps of fit gqi."""
+
+    QA: Array
+    qa: Array
+    ISO: Array
+    iso: Array
+    GFA: Array
+    gfa: Array
+    odf: Array
+
 class ExpressionFit(Fit):
     """The maps of fit expr."""
 

@@ -18,6 +18,7 @@ from ._maps import (
     MapmriFit,
     MonoExponentialFit,
     NeuriteFit,
+    QSamplingFit,
     SphericalMeanFit,
     StretchedExponentialFit,
     StretchedExponentialPerDirectionFit,
@@ -39,6 +40,7 @@ __all__ = [
     "MeanSignalKurtosisModel",
     "MonoExponentialModel",
     "NeuriteModel",
+    "QSamplingModel",
     "SphericalMeanModel",
     "StretchedExponentialModel",
     "StretchedExponentialPerDirectionModel",
@@ -1840,6 +1842,87 @@ class MapmriModel(Model[MapmriFit]):
             axes_bmax=axes_bmax,
             big_delta=big_delta,
             small_delta=small_delta,
+            bmax=bmax,
+            shells=shells,
+        )
+
+class QSamplingModel(Model[QSamplingFit]):
+    """Make spin distributions by generalised q-sampling (GQI): QA, ISO, GFA and the density.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
+    length : number
+        How far displacements are counted, in units of how far free water diffuses [0.1 to 10]
+        [default: 1.25]
+    weighting : {alike, squared}
+        How displacements within that count [default: alike]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    QA
+        quantitative anisotropy, the largest of the spin distribution less its least, input
+        units
+    ISO
+        isotropic part, the least of the spin distribution over directions, input units
+    GFA
+        generalised fractional anisotropy, standard deviation over root mean square of the spin
+        distribution
+    odf
+        spins, spherical harmonics in MRtrix3's basis and order, scanner RAS axes: the spin
+        distribution less its least; integral 1
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined, 8
+        fitted, a negative eigenvalue
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
+
+    References
+    ----------
+    Yeh FC, Wedeen VJ, Tseng WYI. IEEE Trans Med Imaging 29, 1626 (2010): the sum, QA
+    Garyfallidis E. PhD thesis, University of Cambridge (2012): the weighting by squares
+    Tuch DS. Magn Reson Med 52, 1358 (2004): GFA
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = QSamplingModel(table).fit(signal)
+    >>> made.QA.shape, made.odf.shape
+    ((), (91,))
+    """
+
+    name = "gqi"
+    _fit = QSamplingFit
+    _volumes = "all are used"
+
+    def __init__(
+        self,
+        gtab: GradientTable,
+        *,
+        length: float | None = None,
+        weighting: Literal["alike", "squared"] | None = None,
+        bmax: float | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            length=length,
+            weighting=weighting,
             bmax=bmax,
             shells=shells,
         )

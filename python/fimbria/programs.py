@@ -40,7 +40,7 @@ __all__ = [
 
 
 def run(
-    dwi: str | PathLike[str] | None,
+    dwi: str | PathLike[str] | Sequence[str | PathLike[str]] | None,
     output: str | PathLike[str],
     *,
     config: str | PathLike[str] | None = None,
@@ -73,7 +73,7 @@ def run(
     Parameters
     ----------
     dwi : path
-        Diffusion-weighted series, 4-D
+        Diffusion-weighted series, 4-D; with raw several of one session, which become one
     output : path
         Folder to write
     config : path
@@ -757,8 +757,8 @@ def bids(
     report_output_level : {root, subject, session}
         Where pages are written [default: root]
     digest : flag
-        Print a hash of every file of finished sessions as it is there, and one of all: what two
-        sites compare
+        Print, when all is done, a hash of every file of finished sessions, and one of all: what
+        two sites compare
     work_dir : path
         Folder where sessions are worked on, each in one of its name that is made there; what an
         interruption leaves in it is gone on from. It neither is, holds nor lies in IN, OUT or
@@ -1171,11 +1171,11 @@ def make_mask(
 
 
 def correct(
-    dwi: str | PathLike[str],
+    dwi: str | PathLike[str] | Sequence[str | PathLike[str]],
     output: str | PathLike[str],
     *,
-    bval: str | PathLike[str] | None = None,
-    bvec: str | PathLike[str] | None = None,
+    bval: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    bvec: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     fslgrad: Sequence[str | PathLike[str]] | None = None,
     grad: str | PathLike[str] | None = None,
     bmatrix: str | PathLike[str] | None = None,
@@ -1183,13 +1183,13 @@ def correct(
     b0_threshold: float | None = None,
     bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
     mask: str | PathLike[str] | None = None,
-    phase_encoding: Literal["i", "i-", "j", "j-", "k", "k-"] | None = None,
+    phase_encoding: Literal["i", "i-", "j", "j-", "k", "k-"] | Sequence[Literal["i", "i-", "j", "j-", "k", "k-"]] | None = None,
     field: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     field_magnitude: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     field_unit: Literal["hz", "rad/s", "tesla", "ppm"] | None = None,
     field_transform: str | float | Sequence[str | float] | None = None,
     field_fwhm: float | None = None,
-    readout_time: float | None = None,
+    readout_time: float | Sequence[float] | None = None,
     warp: str | float | Sequence[str | float] | None = None,
     keep_distortion: bool | None = None,
     eddy: Literal["none", "linear", "quadratic", "cubic"] | None = None,
@@ -1201,18 +1201,20 @@ def correct(
     memory: str | float | None = None,
     progress: Progress = None,
 ) -> Made:
-    """Lay the volumes of a raw series on each other: motion, eddy currents, dropped slices, distortion.
+    """Lay the volumes of raw series on each other: motion, eddy currents, dropped slices, distortion.
 
     Parameters
     ----------
     dwi : path
-        Diffusion series as it left the scanner, or denoised
+        Diffusion series as it left the scanner, or denoised; several of one session are
+        corrected together, onto the grid of the first
     output : path
         Folder (or, where the command writes one file, the file) to write
     bval : path
-        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
+        b-values in s/mm², FSL form; of several series once for each, in their order [s/mm²]
+        [default: found beside the image]
     bvec : path
-        Directions, FSL form [default: found beside the image]
+        Directions, FSL form; likewise [default: found beside the image]
     fslgrad : path
         Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
     grad : path
@@ -1226,11 +1228,12 @@ def correct(
     bvalue_scaling : {auto, yes, no}
         What directions that are not of unit length mean [default: auto]
     mask : path
-        Brain as the first unweighted volume shows it: a 3-D image on the grid of the series
-        [default: one made of the series, as `fimbria mask` makes it]
+        Brain as the first unweighted volume shows it: a 3-D image on the grid of the (first)
+        series [default: one made of the series, as `fimbria mask` makes it]
     phase_encoding : {i, i-, j, j-, k, k-}
-        Direction of the phase encoding along the axes of the array, as BIDS writes it [default:
-        what the sidecar of the series says]
+        Direction of the phase encoding along the axes of the array, as BIDS writes it; of
+        several series once for all, or once for each in their order [default: what the sidecar
+        of the series says]
     field : path
         Map of the field that distorts the series, or the phase that it is made of: BIDS's
         fieldmap, phasediff, or phase1 and phase2. It lies where its header says [default: in a
@@ -1247,14 +1250,15 @@ def correct(
         Width of the Gaussian that field is smoothed by [0 to 50, mm] [default: 4]
     readout_time : number
         Time from the first to the last echo of the readout, as BIDS's TotalReadoutTime: a field
-        shifts by so many voxels a hertz [above 0, up to 1, s] [default: what the sidecar of the
-        series says]
+        shifts by so many voxels a hertz. Of several series once for all, or once for each
+        [above 0, up to 1, s] [default: what the sidecar of the series says]
     warp : text
         Warp of another program in place of a field: it brings the series onto the head as it
         is. Of ANTs, ITK, MRtrix3, or FSL's convertwarp. Of several the first takes points of
-        the head first
+        the head first; with several series one for all, or one for each
     keep_distortion : flag
-        Leave distortion by susceptibility, in a run with a map of the field too
+        Leave distortion by susceptibility, in a run with a map of the field too; of several
+        series also where it differs
     eddy : {none, linear, quadratic, cubic}
         Fields of eddy currents along the phase encoding [default: quadratic]
     keep_dropped : flag
@@ -1294,8 +1298,8 @@ def correct(
     """
     options = [
         Said("", dwi),
-        Said("--bval", bval),
-        Said("--bvec", bvec),
+        Said("--bval", bval, is_repeated=True),
+        Said("--bvec", bvec, is_repeated=True),
         Said("--fslgrad", fslgrad),
         Said("--grad", grad),
         Said("--bmatrix", bmatrix),
@@ -1303,13 +1307,13 @@ def correct(
         Said("--b0-threshold", b0_threshold),
         Said("--bvalue-scaling", bvalue_scaling),
         Said("--mask", mask),
-        Said("--phase-encoding", phase_encoding),
+        Said("--phase-encoding", phase_encoding, is_repeated=True),
         Said("--field", field, is_repeated=True),
         Said("--field-magnitude", field_magnitude, is_repeated=True),
         Said("--field-unit", field_unit),
         Said("--field-transform", field_transform, is_repeated=True),
         Said("--field-fwhm", field_fwhm),
-        Said("--readout-time", readout_time),
+        Said("--readout-time", readout_time, is_repeated=True),
         Said("--warp", warp, is_repeated=True),
         Said("--keep-distortion", keep_distortion),
         Said("--eddy", eddy),
@@ -1619,6 +1623,7 @@ def regions(
     *,
     map: str | PathLike[str] | Sequence[str | PathLike[str]],
     lut: str | PathLike[str] | None = None,
+    mask: str | PathLike[str] | None = None,
     force: bool | None = None,
     threads: int | None = None,
     memory: str | float | None = None,
@@ -1637,6 +1642,8 @@ def regions(
         .tsv, .txt or FreeSurferColorLUT.txt beside the segmentation]
     map : path
         Maps to sum up, of one volume each: FA, MD, chi,
+    mask : path
+        Where maps have a value: other voxels of a region do not count, on whatever grid
     force : flag
         Overwrite existing outputs
     threads : integer
@@ -1669,6 +1676,7 @@ def regions(
         Said("", labels),
         Said("--lut", lut),
         Said("--map", map),
+        Said("--mask", mask),
         Said("--output", output),
         Said("--force", force),
         Said("--threads", threads),

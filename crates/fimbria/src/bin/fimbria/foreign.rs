@@ -6,7 +6,7 @@ use fimbria_pipeline::Page;
 
 /// What stands for a method or a command of FSL, MRtrix3, DIPY, ANTs or FreeSurfer, and the command that does
 /// that here.
-const COMMANDS: [(&str, &str); 52] = [
+const COMMANDS: [(&str, &str); 54] = [
     ("dti", "fit dti"),
     ("dtifit", "fit dti"),
     ("tensor", "fit dti"),

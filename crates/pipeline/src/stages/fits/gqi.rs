@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::StageError;
 use crate::method_text::MethodText;
-use crate::options::choice;
+use crate::options::{Described as _, above, choice, within};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
