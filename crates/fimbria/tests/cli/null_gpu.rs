@@ -157,9 +157,9 @@ impl Bed {
                 let line = format!("{} --device gpu:0", whole("gpu"));
                 let ran = self.run(&line, fault);
                 assert_eq!(ran.code, Some(0), "`{line}`, {fault}: {}", ran.stderr);
-                // Mean-signal kurtosis has no kernel.
+                // Mean-signal kurtosis and q-sampling have no kernel.
                 let said = match *command {
-                    "fit msdki" => "no kernel does this",
+                    "fit msdki" | "fit gqi" => "no kernel does this",
                     _ if *fault == LOST => "Null GPU: lost (",
                     _ => "Null GPU: out of memory (",
                 };

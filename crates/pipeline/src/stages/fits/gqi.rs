@@ -110,9 +110,9 @@ static TEXT: MethodText = MethodText {
     method: "\
 Sum:
   How many spins move along u is the mean over all volumes of S H(L √(6 D b) g·u), with D the
-  diffusivity of free water, 2.51e-3 mm²/s, and L of --length; H(x) is sin x / x, or with --weighting
-  squared (2 x cos x + (x² - 2) sin x) / x³. No model of tissue is fitted. It takes any table, shells
-  or a grid, of 15 weighted volumes. DSI Studio takes an L of 1.25, DIPY of 1.2.
+  diffusivity of free water, 2.51e-3 mm²/s, and L of --length; H(x) is sin x / x, or with
+  --weighting squared (2 x cos x + (x² - 2) sin x) / x³. No model of tissue is fitted. It takes any
+  table, shells or a grid, of 15 weighted volumes. DSI Studio takes an L of 1.25, DIPY of 1.2.
 
 Maps:
   ISO is the least over directions, QA the largest less that, GFA the standard deviation over the
@@ -138,5 +138,6 @@ Order and frame:
     examples: &[
         "fimbria fit gqi dwi.nii.gz --mask mask.nii.gz -o gqi",
         "fimbria fit gqi dwi.nii.gz --length 1.2 --weighting squared -o gqi",
+        "fimbria fit gqi grid.nii.gz --bmax 4000 -o gqi",
     ],
 };
