@@ -230,8 +230,9 @@ impl Parameters {
         });
         let noise = [(self.sigma.is_some(), "sigma"), (self.background.is_some(), "background")];
         let noise = noise.into_iter().filter(|(is_given, _)| *is_given);
-        let noise = noise
-            .map(|(_, option)| format!("# was fitted with --{option}: without, noise is estimated\n"));
+        let noise = noise.map(|(_, option)| {
+            format!("# was fitted with --{option}: without, noise is estimated\n")
+        });
         let needed = needed.chain(noise);
         let table = toml::to_string(&json!({ Self::STAGE: values }))?;
         Ok(needed.collect::<String>() + &table)
