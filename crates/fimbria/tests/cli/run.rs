@@ -109,7 +109,7 @@ fn a_run_tracks_densities_as_the_command_does() {
     let mut seeds = None;
     for (settings, options) in [
         ("", ""),
-        ("--set track.act=5tt.nii.gz --set track.select=50", "--act 5tt.nii.gz --select 50"),
+        ("--set track.act=5tt.nii.gz --set track.select=10", "--act 5tt.nii.gz --select 10"),
         (
             "--set track.act=5tt.nii.gz --set track.samples=2 --set track.backtrack=false \
              --set track.crop=true",
