@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 use fimbria_pipeline::RunRecord;
 
@@ -16,9 +17,9 @@ pub(crate) fn extend(
     made: &Made,
     earlier: &Earlier,
     staying: &[Made],
-    folder: &std::path::Path,
+    folder: &Path,
 ) -> Result<Vec<String>, BidsError> {
-    let stage = made.stage.split(' ').next().unwrap_or_default();
+    let stage = made.method();
     let before = earlier.made.iter().find(|before| before.is_for(made));
     let table = |file: &&String| file.ends_with(".tsv");
     let (Some(before), true) = (before, has_same_labels(&ran.record, &earlier.record)) else {
@@ -33,14 +34,12 @@ pub(crate) fn extend(
     // What somebody took away has no lines to keep.
     let Ok(old) = fimbria_image::read_regular_text(&old) else { return Ok(Vec::new()) };
     let text = fs::read_to_string(&new).map_err(BidsError::io("read", &new))?;
-    let stays = |stage: &str| {
-        let is_of = |one: &&Made| one.stage.split(' ').next() == Some(stage);
-        staying.iter().filter(|one| one.series == made.series).any(|one| is_of(&one))
-    };
+    let stays =
+        |stage: &str| staying.iter().any(|one| one.series == made.series && one.method() == stage);
     let (text, is_kept) = joined(&text, &old, stays);
     fs::write(&new, text).map_err(BidsError::io("write", &new))?;
-    let results = || std::iter::once(&before.fingerprint.results).chain(&before.gathered);
-    Ok(if is_kept { results().cloned().collect() } else { Vec::new() })
+    let results = std::iter::once(&before.fingerprint.results).chain(&before.gathered);
+    Ok(results.filter(|_| is_kept).cloned().collect())
 }
 
 /// Whether both are of the same segmentation.

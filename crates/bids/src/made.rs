@@ -45,6 +45,11 @@ impl Made {
         self.fingerprint.results == *results || self.gathered.contains(results)
     }
 
+    /// The stage without the name of labels.
+    pub(crate) fn method(&self) -> &str {
+        self.stage.split(' ').next().unwrap_or(&self.stage)
+    }
+
     fn is_page(&self) -> bool {
         self.stage == PAGE
     }
@@ -166,8 +171,8 @@ pub(crate) fn note(
             record.inputs.push(input.clone());
         }
     }
-    for Made { series, stage, .. } in staying {
-        let stage = stage.split(' ').next().unwrap_or(stage);
+    for one in staying {
+        let (series, stage) = (&one.series, one.method());
         let parameters = &before.parameters[series][stage];
         if record.parameters[series][stage].is_null() && !parameters.is_null() {
             record.parameters[series][stage] = parameters.clone();

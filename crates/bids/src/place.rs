@@ -143,8 +143,7 @@ impl Participants {
                 files.insert(PAGE.to_owned(), vec![page.clone()]);
             }
             for one in replaced.iter().filter(|made| made.series == label) {
-                let stage = one.stage.split(' ').next().unwrap_or_default();
-                let files = files.remove(stage).unwrap_or_default();
+                let files = files.remove(one.method()).unwrap_or_default();
                 let gathered = if one.gathers { gathered.clone() } else { Vec::new() };
                 made.push(Made { files, gathered, ..one.clone() });
             }

@@ -131,13 +131,14 @@ impl AnatomyOptions {
 }
 
 impl Resolve for AnatomyOptions {
-    type Setting = Algorithm;
+    type Setting = TrackParameters;
 
-    fn with_defaults(&self, algorithm: &Algorithm) -> Self {
+    fn with_defaults(&self, parameters: &TrackParameters) -> Self {
         let mut all = self.clone();
         if self.act.is_some() {
             // What is deterministic goes the same way again.
-            let has_other_ways = *algorithm != Algorithm::Deterministic;
+            let algorithm = parameters.algorithm.unwrap_or_default().0;
+            let has_other_ways = algorithm != Algorithm::Deterministic;
             all.backtrack = self.backtrack.or(Some(has_other_ways));
             all.crop = self.crop.or(Some(true));
         }

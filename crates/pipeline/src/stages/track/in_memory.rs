@@ -49,11 +49,6 @@ impl TrackInMemory {
         let (through, ended_by) = (self.through, self.anatomy.ended_by());
         self.parameters.resolve(&Setting { through, place: Place::Command, ended_by })
     }
-
-    /// How tissues end them.
-    fn resolved_anatomy(&self) -> Resolved<AnatomyOptions> {
-        self.anatomy.resolve(&self.parameters.algorithm.unwrap_or_default().0)
-    }
 }
 
 impl Stage for TrackInMemory {
@@ -71,7 +66,7 @@ impl Stage for TrackInMemory {
 
     fn parameters(&self) -> Value {
         let options = self.resolved();
-        let anatomy = self.anatomy.act.as_ref().map(|_| self.resolved_anatomy());
+        let anatomy = self.anatomy.act.as_ref().map(|_| self.anatomy.resolve(&self.parameters));
         json!({ "through": self.through.name(), "anatomy": anatomy, "track": options })
     }
 
@@ -86,7 +81,7 @@ impl Stage for TrackInMemory {
             Some(image) => self.anatomy.of_image(image.clone(), grid, log),
             None => self.anatomy.read(grid, log),
         })?;
-        places.constrain(self.resolved_anatomy(), tissues)?;
+        places.constrain(self.anatomy.resolve(&self.parameters), tissues)?;
         let mut header = Header::on(*directions.grid());
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);

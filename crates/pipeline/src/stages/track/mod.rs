@@ -207,7 +207,7 @@ impl Stage for Track {
             "seeds": stems(seeds), "targets": stems(target),
             "in_order": in_order, "include_any": include_any, "network": network,
             "through": self.through.name(),
-            "anatomy": self.anatomy.act.as_ref().map(|_| self.resolved_anatomy()),
+            "anatomy": self.anatomy.act.as_ref().map(|_| self.anatomy.resolve(&self.parameters)),
             "track": self.resolved(),
         })
     }
@@ -251,11 +251,6 @@ impl Track {
         self.parameters.resolve(&Setting { through, place: Place::Command, ended_by })
     }
 
-    /// How tissues end them.
-    fn resolved_anatomy(&self) -> Resolved<AnatomyOptions> {
-        self.anatomy.resolve(&self.parameters.algorithm.unwrap_or_default().0)
-    }
-
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
     fn fingerprint(&self, directions: u128) -> Result<u128, HashError> {
         let mut text = format!("{directions} {}", self.parameters());
@@ -279,7 +274,7 @@ impl Track {
         let least = options.min_length.unwrap_or(0.0);
         let mut places = workers.install(|| regions.places(grid, least))?;
         let tissues = workers.install(|| self.anatomy.read(grid, log))?;
-        places.constrain(self.resolved_anatomy(), tissues)?;
+        places.constrain(self.anatomy.resolve(&self.parameters), tissues)?;
         let mut writer = match (self.parameters.tracks.0.0, out.as_deref_mut()) {
             (Some(format), Some(out)) => Some(writer(grid, format, log, out)?),
             _ => None,

@@ -81,7 +81,7 @@ impl WholeBrain {
     /// How tissues end them.
     pub(in crate::stages) fn resolved_anatomy(&self) -> Resolved<AnatomyOptions> {
         let TrackInRun { parameters, anatomy } = &self.options;
-        anatomy.resolve(&parameters.algorithm.unwrap_or_default().0)
+        anatomy.resolve(parameters)
     }
 
     /// Through samples, from every voxel that has some.
