@@ -5,7 +5,7 @@ use std::ops::Range;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
 use fimbria_fitting::lm::{Model, Parameter, Rows, Weights};
-use fimbria_image::{MapKind, MapSpec};
+use fimbria_image::{MapKind, MapSpec, Status};
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
@@ -36,7 +36,7 @@ pub(crate) trait VoxelModel<const P: usize>: Model<P> {
     fn specs(&self) -> Vec<MapSpec>;
 
     /// The values of a voxel's maps, volume by volume, from its parameters and constants; `scale`
-    /// brings signals to input units.
+    /// brings signals to input units. NaN is what the parameters do not define.
     fn values(&self, p: &[f32; P], constants: &[f32], scale: f32, out: &mut [f32]);
 
     /// The parameters that have these values.
@@ -224,9 +224,9 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         for voxel in range.start..range.end.min(scaled.n) {
             let lane = voxel - range.start;
             let at = |row: usize| results[row * scaled.stride + voxel];
-            let status = scaled.status(voxel, at(layout.status()));
-            rows[status_row][lane] = status.code();
+            let mut status = scaled.status(voxel, at(layout.status()));
             if !status.is_fitted() {
+                rows[status_row][lane] = status.code();
                 continue;
             }
             let scale = scaled.scale[voxel];
@@ -235,6 +235,11 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
                 *value = constants[k * scaled.stride + voxel];
             }
             self.model.values(&p, &known, scale, &mut values);
+            let is_undefined = values.iter().any(|value| value.is_nan());
+            if is_undefined && matches!(status, Status::Fitted | Status::Constrained) {
+                status = Status::Undefined;
+            }
+            rows[status_row][lane] = status.code();
             for (row, &value) in rows.iter_mut().zip(&values) {
                 row[lane] = value;
             }
