@@ -81,7 +81,7 @@ fn one_of(own: &[&Series]) -> Option<Series> {
 fn name_apart(series: &mut [Series]) {
     let prefixes: Vec<String> = series.iter().map(|one| one.called.prefix()).collect();
     let is_twice = |prefix: &String| prefixes.iter().filter(|other| *other == prefix).count() > 1;
-    if prefixes.iter().any(|prefix| is_twice(prefix)) {
+    if prefixes.iter().any(is_twice) {
         series.iter_mut().for_each(|one| one.called = one.name.clone());
     }
 }

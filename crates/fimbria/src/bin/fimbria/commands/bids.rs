@@ -206,9 +206,9 @@ Input:
 What is done:
   Each series is a run as `fimbria run` makes it. With --raw those of a session are made one whose
   names differ in run and dir alone, or that have one MultipartID: where they have like voxels, echo
-  times and distortion, or fmap/ has a map. Others stay by themselves, and a warning says why. A preset leaves out what the gradient table does
-  not carry, and a warning says so; --config FILE has tables for stages, and says by [run] fits what
-  is done.
+  times and distortion, or fmap/ has a map. Others stay by themselves, and a warning says why.
+  A preset leaves out what the gradient table does not carry, and a warning says so; --config FILE
+  has tables for stages, and says by [run] fits what is done.
 
 Several at once:
   With --mem as many sessions are worked on beside each other as there are threads and memory for,
