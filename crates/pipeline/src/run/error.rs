@@ -69,12 +69,6 @@ pub enum ConfigError {
         "several series are made one where they are corrected together: --raw, or a table [correct]"
     )]
     Joined,
-    /// A table by name for several series.
-    #[error(
-        "a gradient table by name is that of one series, and there are several: put each beside its series, of the same \
-         name"
-    )]
-    OneTable,
     /// A table of the file is that of no stage.
     #[error("[{0}] is no stage of a run")]
     Table(String),
