@@ -795,6 +795,7 @@ PROGRAMS = {
     "align": ("align", "output"),
     "normalise": ("normalise", "output"),
     "fixel": ("fixel", "output"),
+    "response": ("mean_response", "output"),
     "regions": ("regions", "output"),
     "tract edit": ("tract_edit", "output"),
     "tract bundles": ("tract_bundles", "output"),
