@@ -901,6 +901,15 @@ PROGRAM_EXAMPLES = {
         ],
         "'out'",
     ),
+    "response": (
+        [
+            *IN_A_FOLDER,
+            'texts = [out / name for name in ("a.txt", "b.txt")]',
+            'lengths = [text.write_text("500 -200 40") for text in texts]',
+            'mean_response(texts, out / "mean.txt").path.name',
+        ],
+        "'mean.txt'",
+    ),
     "regions": (
         [
             *OF_A_PHANTOM,
