@@ -10,8 +10,8 @@ use crate::{Geometry, QsmError};
 /// not the local field.
 ///
 /// The constant is that of the scanner's frequency, and of the turn that unwrapping chooses. Dipoles outside make
-/// one badly, and it would be the largest part of what they fit. Left out by its least squares, the mean over the
-/// mask, it is nothing to them.
+/// one badly, and it would be the largest part of what they fit. By least squares it is the mean over the mask: `total`
+/// has none there, and it is taken off what dipoles make.
 pub(super) fn remove(
     geometry: &Geometry,
     total: &[f32],
@@ -27,12 +27,11 @@ pub(super) fn remove(
         inside[v as usize] = 1.0;
         field[v as usize] = total[v as usize];
     }
-    let (inside, mut field) = (space.pad(&inside), space.pad(&field));
+    let (inside, field) = (space.pad(&inside), space.pad(&field));
     let leave_constant = |x: &mut [f32]| {
         let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / mask.len() as f64;
         x.iter_mut().zip(&inside).for_each(|(x, m)| *x -= mean as f32 * m);
     };
-    leave_constant(&mut field);
     let dipole = |x: &[f32], keep: &dyn Fn(f32) -> f32| {
         let mut spectrum = space.forward(x);
         spectrum.iter_mut().zip(&space.dipole).for_each(|(x, d)| *x *= *d);

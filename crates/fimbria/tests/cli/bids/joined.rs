@@ -70,6 +70,8 @@ fn opposed_series_with_a_field_map_are_one_set_of_derivatives() {
     folder.done("bids in out group");
     let table = fs::read_to_string(folder.join("out/group_dwi.tsv")).unwrap();
     assert_eq!(table.lines().count(), 4, "{table}");
+    let ran = folder.run("bids in other participant --separate-all-dwis");
+    assert!(ran.code == Some(2) && ran.stderr.contains("used with --raw"), "{}", ran.stderr);
 }
 
 #[test]

@@ -281,6 +281,12 @@ impl Bids {
                 if raw {
                     config = config.with_correction();
                 }
+                if separate && !config.corrects() {
+                    return Err(Failure::usage(
+                        "--separate-all-dwis is used with --raw: series that are not corrected are \
+                         analysed each by itself",
+                    ));
+                }
                 config.input.memory = memory::allowed();
                 let workers = threads.start()?;
                 let opened = devices.open(console)?;
