@@ -272,7 +272,8 @@ impl FitModel for Parameters {
         if (1..files.len()).any(|index| files[..index].contains(&files[index])) {
             return Err("a --constant or --per-volume was given twice".to_owned());
         }
-        if let Some(about) = self.about.iter().find(|a| self.param.iter().all(|p| p.0.name != a.name))
+        if let Some(about) =
+            self.about.iter().find(|a| self.param.iter().all(|p| p.0.name != a.name))
         {
             return Err(format!("--about says what {} is, which is no --param", about.name));
         }
