@@ -38,23 +38,23 @@ impl CorrectSeries {
     ) -> Result<Value, StageError> {
         let settings = self.settings.without_paths();
         let undistorted = undistorted_by(&settings);
-        let said = self.series().map(|files| Ok(said_of(&files.dwi)?.unwrap_or_default()));
-        let said = said.collect::<Result<Vec<Value>, StageError>>()?;
+        let sidecars = self.series().map(|files| Ok(said_of(&files.dwi)?.unwrap_or_default()));
+        let sidecars = sidecars.collect::<Result<Vec<Value>, StageError>>()?;
         let mut sidecar = Map::new();
         let mut carry = |key: &str, value: Value| {
             sidecar.insert(key.to_owned(), value);
         };
         let left = READOUT.into_iter().filter(|_| undistorted.is_none());
         for key in MEASURED.into_iter().chain(left) {
-            let value = &said[0][key];
-            if !value.is_null() && said.iter().all(|other| other[key] == *value) {
+            let value = &sidecars[0][key];
+            if !value.is_null() && sidecars.iter().all(|other| other[key] == *value) {
                 carry(key, value.clone());
             }
         }
         if encodings.iter().all(|encoding| *encoding == encodings[0]) {
             let name = encodings[0].name();
-            let knows = |said: &Value| !said["PhaseEncodingDirection"].is_null();
-            match !self.settings.phase_encoding.is_empty() || said.iter().all(knows) {
+            let knows = |sidecar: &Value| !sidecar["PhaseEncodingDirection"].is_null();
+            match !self.settings.phase_encoding.is_empty() || sidecars.iter().all(knows) {
                 true => carry("PhaseEncodingDirection", json!(name)),
                 // Nobody knows which way.
                 false => carry("PhaseEncodingAxis", json!(name.trim_end_matches('-'))),

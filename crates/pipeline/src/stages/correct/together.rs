@@ -41,9 +41,9 @@ pub fn together(series: &[SubjectFiles], settings: &CorrectSettings) -> Vec<Toge
 fn measurement(dwi: &Path) -> Option<String> {
     let name = BidsName::parse(dwi)?;
     // A sidecar that cannot be read says so where it is needed.
-    let said = said_of(dwi).ok().flatten().unwrap_or_default();
+    let sidecar = said_of(dwi).ok().flatten().unwrap_or_default();
     let own = || name.clone().without("run").without("dir").prefix();
-    Some(said["MultipartID"].as_str().map_or_else(own, |id| format!("MultipartID {id}")))
+    Some(sidecar["MultipartID"].as_str().map_or_else(own, |id| format!("MultipartID {id}")))
 }
 
 /// These of one measurement, all together where they can be, else each with the first that it can be with.
@@ -116,23 +116,23 @@ mod tests {
     /// Series of these names with these voxels and sidecars, in the parts that are corrected together, with their reasons.
     fn dealt(series: &[(&str, f64, &str)], fields: &[(&str, &str)]) -> Vec<(Vec<usize>, String)> {
         let folder = tempfile::tempdir().unwrap();
-        let put = |place: &str, mm: f64, said: &str| {
+        let put = |place: &str, mm: f64, sidecar: &str| {
             let path = folder.path().join(format!("sub-1/{place}.nii"));
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             let mut grid = Grid { dims: [2, 2, 2], ras_from_vox: Affine::IDENTITY };
             (0..3).for_each(|axis| grid.ras_from_vox.0[axis][axis] = mm);
             write_image(&path, &Image::zeros(grid, 1), &WriteOptions::default()).unwrap();
-            std::fs::write(path.with_extension("json"), said).unwrap();
+            std::fs::write(path.with_extension("json"), sidecar).unwrap();
             path
         };
         let files: Vec<_> = series
             .iter()
-            .map(|(name, mm, said)| {
-                SubjectFiles::new(put(&format!("dwi/sub-1_{name}dwi"), *mm, said))
+            .map(|(name, mm, sidecar)| {
+                SubjectFiles::new(put(&format!("dwi/sub-1_{name}dwi"), *mm, sidecar))
             })
             .collect();
-        for (name, said) in fields {
-            put(&format!("fmap/sub-1_{name}"), 2.0, said);
+        for (name, sidecar) in fields {
+            put(&format!("fmap/sub-1_{name}"), 2.0, sidecar);
         }
         let settings = crate::options::from_values(&crate::options::Values::new()).unwrap();
         let all = together(&files, &settings).into_iter();
@@ -164,8 +164,8 @@ mod tests {
             all[1].1.contains("distorted in different ways") && all[1].1.contains("fmap/"),
             "{all:?}"
         );
-        let said = r#"{"IntendedFor": "dwi/sub-1_dir-PA_run-1_dwi.nii", "Units": "Hz"}"#;
-        assert_eq!(dealt(&series, &[("fieldmap", said)]), [(vec![0, 1, 2], String::new())]);
+        let sidecar = r#"{"IntendedFor": "dwi/sub-1_dir-PA_run-1_dwi.nii", "Units": "Hz"}"#;
+        assert_eq!(dealt(&series, &[("fieldmap", sidecar)]), [(vec![0, 1, 2], String::new())]);
     }
 
     #[test]
