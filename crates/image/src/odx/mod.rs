@@ -24,6 +24,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 pub use self::rows::MaskedRows;
+use self::rows::{NO_ROW, rows_of};
 use crate::arrays::{ArraysError, Column, ColumnKind, parse_name, part_names};
 use crate::fixels::{Fixels, FixelsError};
 use crate::{Grid, Mask};
@@ -87,39 +88,33 @@ impl Odx {
     /// # Panics
     /// Where a column has not as many rows as there are fixels.
     pub fn from_fixels(fixels: &Fixels, per_fixel: &[(&str, &[f32])]) -> Self {
-        let grid = fixels.grid;
         let count = |voxel: u32| fixels.of_voxel[voxel as usize][1];
-        let voxels: Vec<u32> = in_rows(&grid).filter(|voxel| count(*voxel) > 0).collect();
-        let mut odx = Self {
-            grid,
-            voxels: Vec::new(),
-            first: vec![0],
-            dirs_ras: Vec::new(),
-            harmonics: None,
-            per_fixel: Vec::new(),
-            per_voxel: Vec::new(),
-        };
-        odx.take_fixels(voxels, fixels, per_fixel);
-        odx
+        let voxels: Vec<u32> = in_rows(&fixels.grid).filter(|voxel| count(*voxel) > 0).collect();
+        Self::from_voxels(voxels, fixels, per_fixel)
     }
 
-    /// Sets the voxels and their fixels.
-    fn take_fixels(&mut self, voxels: Vec<u32>, fixels: &Fixels, per_fixel: &[(&str, &[f32])]) {
-        let of_voxel = |voxel: &u32| fixels.of_voxel[*voxel as usize];
+    /// The fixels of these voxels with their values, without densities.
+    fn from_voxels(voxels: Vec<u32>, fixels: &Fixels, per_fixel: &[(&str, &[f32])]) -> Self {
         let mut order = Vec::with_capacity(fixels.len());
-        self.first = vec![0];
-        for [first, count] in voxels.iter().map(of_voxel) {
+        let mut ends = vec![0];
+        for [first, count] in voxels.iter().map(|voxel| fixels.of_voxel[*voxel as usize]) {
             order.extend(first as usize..(first + count) as usize);
-            self.first.push(order.len() as u32);
+            ends.push(order.len() as u32);
         }
-        self.voxels = voxels;
-        self.dirs_ras = order.iter().map(|fixel| fixels.dirs_ras[*fixel]).collect();
         let column = |(name, values): &(&str, &[f32])| {
             assert_eq!(values.len(), fixels.len(), "{name} of each fixel");
             let values: Vec<f32> = order.iter().map(|fixel| values[*fixel]).collect();
             Column::from_f32(name, 1, &values)
         };
-        self.per_fixel = per_fixel.iter().map(column).collect();
+        Self {
+            grid: fixels.grid,
+            voxels,
+            first: ends,
+            dirs_ras: order.iter().map(|fixel| fixels.dirs_ras[*fixel]).collect(),
+            harmonics: None,
+            per_fixel: per_fixel.iter().map(column).collect(),
+            per_voxel: Vec::new(),
+        }
     }
 
     /// The same with the densities of a mask: `rows` has `width` coefficients of each voxel of it, in MRtrix3's
@@ -135,11 +130,8 @@ impl Odx {
         per_fixel: &[(&str, &[f32])],
     ) -> Self {
         assert_eq!(rows.len(), mask.len() * width, "{width} coefficients of each voxel");
-        let mut row_of = vec![u32::MAX; mask.grid.len()];
-        for (row, voxel) in mask.voxels.iter().enumerate() {
-            row_of[*voxel as usize] = row as u32;
-        }
-        let has_row = |voxel: &u32| row_of[*voxel as usize] != u32::MAX;
+        let row_of = rows_of(&mask.grid, &mask.voxels);
+        let has_row = |voxel: &u32| row_of[*voxel as usize] != NO_ROW;
         let voxels: Vec<u32> = in_rows(&mask.grid).filter(has_row).collect();
         let row = |voxel: &u32| {
             let row = row_of[*voxel as usize] as usize;
@@ -147,9 +139,7 @@ impl Odx {
         };
         let rows = voxels.iter().flat_map(row).copied().collect();
         let harmonics = Harmonics { basis: TOURNIER.to_owned(), legacy: Some(false), width, rows };
-        let mut odx = Self { harmonics: Some(harmonics), ..Self::from_fixels(fixels, &[]) };
-        odx.take_fixels(voxels, fixels, per_fixel);
-        odx
+        Self { harmonics: Some(harmonics), ..Self::from_voxels(voxels, fixels, per_fixel) }
     }
 
     /// Its fixels.

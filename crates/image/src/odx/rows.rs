@@ -4,7 +4,16 @@ use super::{Harmonics, Odx};
 use crate::{Grid, SignalSource};
 
 /// A place that is none of a row.
-const NO_ROW: u32 = u32::MAX;
+pub(super) const NO_ROW: u32 = u32::MAX;
+
+/// For each voxel of a grid which of `voxels` it is, or [`NO_ROW`].
+pub(super) fn rows_of(grid: &Grid, voxels: &[u32]) -> Vec<u32> {
+    let mut row_of = vec![NO_ROW; grid.len()];
+    for (row, voxel) in voxels.iter().enumerate() {
+        row_of[*voxel as usize] = row as u32;
+    }
+    row_of
+}
 
 /// Numbers of the voxels of a mask, as volumes that are zero outside of it.
 pub struct MaskedRows {
@@ -18,10 +27,7 @@ impl MaskedRows {
     /// The densities of an ODX; `None` where it has none.
     pub fn from_harmonics(odx: &mut Odx) -> Option<Self> {
         let Harmonics { width, rows, .. } = odx.harmonics.take()?;
-        let mut row_of = vec![NO_ROW; odx.grid.len()];
-        for (row, voxel) in odx.voxels.iter().enumerate() {
-            row_of[*voxel as usize] = row as u32;
-        }
+        let row_of = rows_of(&odx.grid, &odx.voxels);
         Some(Self { grid: odx.grid, row_of, width, rows })
     }
 }

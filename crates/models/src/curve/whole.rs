@@ -224,9 +224,9 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         for voxel in range.start..range.end.min(scaled.n) {
             let lane = voxel - range.start;
             let at = |row: usize| results[row * scaled.stride + voxel];
-            let mut status = scaled.status(voxel, at(layout.status()));
+            let status = scaled.status(voxel, at(layout.status()));
+            rows[status_row][lane] = status.code();
             if !status.is_fitted() {
-                rows[status_row][lane] = status.code();
                 continue;
             }
             let scale = scaled.scale[voxel];
@@ -237,9 +237,8 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             self.model.values(&p, &known, scale, &mut values);
             let is_undefined = values.iter().any(|value| value.is_nan());
             if is_undefined && matches!(status, Status::Fitted | Status::Constrained) {
-                status = Status::Undefined;
+                rows[status_row][lane] = Status::Undefined.code();
             }
-            rows[status_row][lane] = status.code();
             for (row, &value) in rows.iter_mut().zip(&values) {
                 row[lane] = value;
             }

@@ -268,10 +268,6 @@ impl FitModel for Parameters {
                         rician-mean and rician only"
                 .to_owned());
         }
-        let files: Vec<_> = self.constant.iter().chain(&self.per_volume).map(|f| &f.name).collect();
-        if (1..files.len()).any(|index| files[..index].contains(&files[index])) {
-            return Err("a --constant or --per-volume was given twice".to_owned());
-        }
         if let Some(about) =
             self.about.iter().find(|a| self.param.iter().all(|p| p.0.name != a.name))
         {
