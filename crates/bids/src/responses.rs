@@ -1,6 +1,5 @@
 //! The mean responses of a group: with one set of them amounts compare between subjects.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use fimbria_models::fod::{Brightness, Response};
@@ -27,14 +26,11 @@ pub(crate) fn mean_responses(
         });
         // What cannot be read is no response; its record says how it was written.
         let read = |path: &Path| Response::from_text(&std::fs::read_to_string(path).ok()?).ok();
-        let mut by_shells: BTreeMap<String, Vec<Response>> = BTreeMap::new();
-        for response in own.filter_map(|path| read(&path)) {
-            let shells = format!("{:?} {}", response.b_s_per_mm2, response.zonal[0].len());
-            by_shells.entry(shells).or_default().push(response);
-        }
-        let groups = by_shells.len();
-        let largest = by_shells.into_values().max_by_key(Vec::len).unwrap_or_default();
-        if groups > 1 {
+        let groups = alike(own.filter_map(|path| read(&path)));
+        let is_one = groups.len() < 2;
+        // The first of the largest.
+        let largest = groups.into_iter().rev().max_by_key(Vec::len).unwrap_or_default();
+        if !is_one {
             doubt = Some(format!(
                 "responses of the group are the mean of {} sessions of the same shells; others have other shells",
                 largest.len()
@@ -45,4 +41,31 @@ pub(crate) fn mean_responses(
         );
     }
     (means, doubt)
+}
+
+/// Responses of the same shells and degrees together.
+fn alike(responses: impl Iterator<Item = Response>) -> Vec<Vec<Response>> {
+    let mut groups: Vec<Vec<Response>> = Vec::new();
+    for response in responses {
+        match groups.iter_mut().find(|group| group[0].is_like(&response)) {
+            Some(group) => group.push(response),
+            None => groups.push(vec![response]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_as_scanners_round_them_are_the_same() {
+        let response = |b: f64| Response {
+            b_s_per_mm2: Some(vec![0.0, b]),
+            zonal: vec![vec![100.0], vec![50.0, -10.0]],
+        };
+        let groups = alike([2998.0, 1000.0, 3000.0, 3004.0].map(response).into_iter());
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1]);
+    }
 }

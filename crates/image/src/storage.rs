@@ -253,7 +253,13 @@ impl Source {
     fn inflate_error(&self, error: InflateError, needed: u64) -> ImageError {
         let path = self.path.clone();
         match error {
-            InflateError::Truncated { found } => ImageError::Truncated { path, needed, found },
+            InflateError::Truncated { found } if found < needed => {
+                ImageError::Truncated { path, needed, found }
+            }
+            InflateError::Truncated { .. } => ImageError::Gzip {
+                path,
+                reason: "the file is cut off: the checksum at its end is missing".to_owned(),
+            },
             InflateError::Corrupt { reason } => ImageError::Gzip { path, reason },
         }
     }

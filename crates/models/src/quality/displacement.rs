@@ -8,12 +8,18 @@ use fimbria_compute::dense::lu;
 
 /// p, 1, ∇p and x × ∇p.
 const TERMS: usize = 8;
+/// The prediction is in a volume where its part is so many standard errors.
+const SURE: f64 = 4.0;
+/// Squared displacements up to so many times what noise makes of them are none: of six coefficients that are alike one in
+/// seven thousand is more.
+const CHANCE: f64 = 4.5;
 
 /// Sums over voxels of which the displacement follows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moments {
     matrix: [[f64; TERMS]; TERMS],
     rhs: [f64; TERMS],
+    measured2: f64,
     position: [f64; 3],
     position2: [[f64; 3]; 3],
     voxels: f64,
@@ -35,6 +41,7 @@ impl Moments {
             }
             self.rhs[i] += a * measured;
         }
+        self.measured2 += measured * measured;
         for i in 0..3 {
             self.position[i] += x[i];
             for j in 0..3 {
@@ -51,6 +58,7 @@ impl Moments {
             }
             self.rhs[i] += other.rhs[i];
         }
+        self.measured2 += other.measured2;
         for i in 0..3 {
             self.position[i] += other.position[i];
             for j in 0..3 {
@@ -60,39 +68,54 @@ impl Moments {
         self.voxels += other.voxels;
     }
 
-    /// The displacement, mm, root mean square over the voxels; not a number where they do not determine it.
+    /// The displacement, mm, root mean square over the voxels, without what noise makes of it; not a number where they do
+    /// not determine it.
     pub(super) fn displacement_mm(&self) -> f64 {
         // Terms of one size, so that what is singular is so in any units.
-        let size = |i: usize| self.matrix[i][i].sqrt();
-        if (0..TERMS).any(|i| size(i).is_nan() || size(i) <= 0.0) {
+        let size: [f64; TERMS] = std::array::from_fn(|i| self.matrix[i][i].sqrt());
+        if size.iter().any(|size| size.is_nan() || *size <= 0.0) {
             return f64::NAN;
         }
-        let entry = |i: usize, j: usize| self.matrix[i.max(j)][i.min(j)] / (size(i) * size(j));
-        let mut matrix: Vec<f64> =
-            (0..TERMS * TERMS).map(|k| entry(k / TERMS, k % TERMS)).collect();
-        let mut solved: Vec<f64> = (0..TERMS).map(|i| self.rhs[i] / size(i)).collect();
-        if !lu::solve(&mut matrix, &mut solved) {
+        let entry = |i: usize, j: usize| self.matrix[i.max(j)][i.min(j)] / (size[i] * size[j]);
+        let matrix: Vec<f64> = (0..TERMS * TERMS).map(|k| entry(k / TERMS, k % TERMS)).collect();
+        let Some(inverse) = lu::inverse(&matrix, TERMS) else { return f64::NAN };
+        let inverse = |i: usize, j: usize| inverse[TERMS * i + j] / (size[i] * size[j]);
+        let solved: [f64; TERMS] =
+            std::array::from_fn(|i| (0..TERMS).map(|j| inverse(i, j) * self.rhs[j]).sum());
+        let explained: f64 = solved.iter().zip(&self.rhs).map(|(a, b)| a * b).sum();
+        let variance = (self.measured2 - explained).max(0.0) / (self.voxels - TERMS as f64);
+        let brightness = solved[0];
+        // Without what is predicted, nothing in the volume shows where it lies.
+        if !(brightness > SURE * (variance * inverse(0, 0)).sqrt()) {
             return f64::NAN;
         }
-        let brightness = solved[0] / size(0);
-        if brightness.is_nan() || brightness <= 0.0 {
-            return f64::NAN;
-        }
-        let of = |i: usize| -solved[i] / size(i) / brightness;
-        let (t, w) = ([of(2), of(3), of(4)], [of(5), of(6), of(7)]);
-        let mean = self.position.map(|x| x / self.voxels);
+        let weights = self.weights();
+        let over = |of: &dyn Fn(usize, usize) -> f64| -> f64 {
+            let sum = (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
+            sum.map(|(i, j)| weights[i][j] * of(i + 2, j + 2)).sum::<f64>() / brightness.powi(2)
+        };
+        let square = over(&|i, j| solved[i] * solved[j]);
+        let noise = variance * over(&inverse);
+        if square > CHANCE * noise { (square - noise).sqrt() } else { 0.0 }
+    }
+
+    /// Q of which |t + w × x|² is (t, w)ᵀ Q (t, w), on average over the voxels.
+    fn weights(&self) -> [[f64; 6]; 6] {
+        let [x, y, z] = self.position.map(|x| x / self.voxels);
         let second = self.position2.map(|row| row.map(|x| x / self.voxels));
-        let turned = [
-            w[1] * mean[2] - w[2] * mean[1],
-            w[2] * mean[0] - w[0] * mean[2],
-            w[0] * mean[1] - w[1] * mean[0],
-        ];
-        let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f64>();
         let trace: f64 = (0..3).map(|i| second[i][i]).sum();
-        let along: f64 = (0..3).map(|i| w[i] * dot(second[i], w)).sum();
-        // |t + w × x|² on average.
-        let square = dot(t, t) + 2.0 * dot(t, turned) + dot(w, w) * trace - along;
-        square.max(0.0).sqrt()
+        // t · (w × x)
+        let across = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]];
+        let mut weights = [[0.0; 6]; 6];
+        for i in 0..3 {
+            weights[i][i] = 1.0;
+            for j in 0..3 {
+                weights[i][3 + j] = across[i][j];
+                weights[3 + j][i] = across[i][j];
+                weights[3 + i][3 + j] = f64::from(u8::from(i == j)) * trace - second[i][j];
+            }
+        }
+        weights
     }
 }
 
@@ -143,6 +166,26 @@ mod tests {
             let (found, moved) = found(t, w, 0.6);
             // The terms of second order are some 5 % of a bell of 9 mm at half a millimetre.
             assert!((found - moved).abs() < 0.06 * moved + 1e-9, "{found} mm of {moved}");
+        }
+    }
+
+    #[test]
+    fn noise_alone_moves_nothing() {
+        let mut random = fimbria_testing::Noise(9);
+        for edge in [0.0, 1.0] {
+            let mut moments = Moments::default();
+            for index in 0..21 * 21 * 21 {
+                let x = [index % 21, index / 21 % 21, index / 441].map(|i| f64::from(i) - 10.0);
+                let (value, gradient) = ball(x);
+                // Of the gradient of what is predicted a good part is noise, too.
+                let slope = gradient.map(|g| edge * g + 0.05 * random.normal());
+                let noisy = |of: f64, noise: f64| edge * of + 0.1 * noise;
+                let (measured, predicted) =
+                    (noisy(value, random.normal()), noisy(value, random.normal()));
+                moments.add(x, measured, predicted, slope);
+            }
+            let mm = moments.displacement_mm();
+            assert!(if edge > 0.0 { mm == 0.0 } else { mm.is_nan() }, "{mm}");
         }
     }
 

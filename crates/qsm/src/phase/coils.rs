@@ -1,15 +1,10 @@
-use std::f64::consts::TAU;
-
 use fimbria_compute::Workers;
 use fimbria_image::Grid;
 
+use super::offset::{Phasors, Smoothing};
 use super::region::{EchoPhase, grow};
 use super::{strength, wrapped};
 use crate::QsmError;
-use crate::fourier::Periodic;
-
-/// Standard deviation of the Gaussian that the phase at time 0 is smoothed by, mm.
-const SMOOTHING_MM: f64 = 5.0;
 
 /// Echoes of all coils in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,20 +67,19 @@ pub fn combine_coils(
     let smooth = Smoothing::new(grid, workers)?;
     let mut sums = vec![[vec![0.0_f32; grid.len()], vec![0.0_f32; grid.len()]]; echoes];
     for coil in 0..coils {
-        let (mut re, mut im) = (vec![0.0_f32; grid.len()], vec![0.0_f32; grid.len()]);
+        let mut at_start = Phasors::zeros(grid.len());
         for &v in mask {
             let v = v as usize;
             let start = phases[coil * echoes][v] - until_first * gain[v];
             if start.is_finite() {
-                let weight = magnitude(coil, 0, v);
-                (re[v], im[v]) = (weight * start.cos(), weight * start.sin());
+                at_start.set(v, magnitude(coil, 0, v), start);
             }
         }
-        let (re, im) = (smooth.apply(&re), smooth.apply(&im));
+        let start = smooth.offset(&at_start, grid, mask);
         for (echo, [of_re, of_im]) in sums.iter_mut().enumerate() {
             let phase = &phases[coil * echoes + echo];
             for v in 0..grid.len() {
-                let angle = phase[v] - im[v].atan2(re[v]);
+                let angle = phase[v] - start[v];
                 if angle.is_finite() {
                     let weight = magnitude(coil, echo, v).powi(2);
                     of_re[v] += weight * angle.cos();
@@ -144,32 +138,5 @@ pub fn turn_every_second(grid: &Grid, phases: &mut [Vec<f32>], axis: usize) {
                 *phase = wrapped(*phase - std::f32::consts::PI);
             }
         }
-    }
-}
-
-/// A Gaussian in a volume beyond whose ends there is nothing.
-struct Smoothing<'w> {
-    space: Periodic<'w>,
-    filter: Vec<f32>,
-}
-
-impl<'w> Smoothing<'w> {
-    fn new(grid: &Grid, workers: &'w Workers) -> Result<Self, QsmError> {
-        let spacing = grid.ras_from_vox.spacing();
-        let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
-        let margin = (3.0 * SMOOTHING_MM / smallest).ceil() as usize;
-        let margin = margin.min(*grid.dims.iter().max().unwrap_or(&1));
-        let space = Periodic::with_margin(grid.dims, spacing, margin, workers)?;
-        let filter = space.over_k(|k| {
-            let squared: f64 = k.iter().map(|k| k * k).sum();
-            (-0.5 * (TAU * SMOOTHING_MM).powi(2) * squared).exp()
-        });
-        Ok(Self { space, filter })
-    }
-
-    fn apply(&self, volume: &[f32]) -> Vec<f32> {
-        let mut spectrum = self.space.forward(&self.space.pad(volume));
-        spectrum.iter_mut().zip(&self.filter).for_each(|(x, by)| *x *= *by);
-        self.space.crop(&self.space.back(spectrum))
     }
 }

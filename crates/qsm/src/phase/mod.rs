@@ -9,6 +9,7 @@ mod coils;
 mod combine;
 mod fringes;
 mod laplacian;
+mod offset;
 mod quality;
 mod region;
 mod scale;

@@ -35,6 +35,10 @@ pub(super) struct Weights {
     pub(super) inverse: Vec<f32>,
 }
 
+/// The part of the squared field of anisotropy that is not of isotropic sources, at least. Of fibres in all directions it is a
+/// half; where all are within 20° of B0, or within 10° of the plane across it, less than this.
+const LEAST_OWN: f64 = 0.2;
+
 /// Everything that stays the same from step to step.
 pub(super) struct Alternating<'w> {
     pub(super) space: KSpace<'w>,
@@ -72,7 +76,7 @@ impl<'w> Alternating<'w> {
         let inverse = parts.map(|(d, l)| (d * d + mu * l + rho).recip()).collect();
         let weights = Weights { mu, rho, laplacian, inverse };
         let places = space.places(geometry, &model.unknowns);
-        let field = fibres.map(|fa| field_of_anisotropy(model, &space, &places, fa));
+        let field = fibres.and_then(|fa| field_of_anisotropy(model, &space, &places, fa));
         let explained = Explained::new(&space, &weights, &places, images, field);
         let ring = Ring::new(&space);
         let mut is_inside = vec![false; space.elements()];
@@ -199,27 +203,36 @@ impl<'w> Alternating<'w> {
     }
 }
 
-/// The spectrum of B: tensors whose anisotropy is `fa` about the fibre axes.
+/// The spectrum of B: tensors whose anisotropy is `fa` about the fibre axes. `None` where it is nearly that of isotropic
+/// sources, as where all fibres lie across B0, or along it: what is magnetic of white matter would be taken for its anisotropy,
+/// whose edges cost nothing.
 fn field_of_anisotropy(
     model: &FieldModel,
     space: &KSpace<'_>,
     places: &[u32],
     fa: &[f32],
-) -> Vec<Complex32> {
+) -> Option<Vec<Complex32>> {
     let b0 = model.geometry.b0;
-    let mut field = vec![Complex32::default(); space.dipole.len()];
-    for a in 0..3 {
+    let along = |part: &dyn Fn([f64; 3]) -> f64| {
         let mut volume = vec![0.0_f32; space.elements()];
         for ((&place, shape), &fa) in places.iter().zip(&model.shapes).zip(fa) {
             if let Some(m) = shape.of_anisotropy(b0) {
-                volume[place as usize] = (f64::from(fa) * m[a]) as f32;
+                volume[place as usize] = (f64::from(fa) * part(m)) as f32;
             }
         }
+        space.forward(&volume)
+    };
+    let mut field = vec![Complex32::default(); space.dipole.len()];
+    for a in 0..3 {
+        let spectrum = along(&|m| m[a]);
         let kernel = space.of_magnetisation(a, b0);
-        let spectrum = space.forward(&volume);
         space.each(&mut field, |k, field| *field += spectrum[k] * kernel[k]);
     }
-    field
+    let isotropic = along(&|m| (0..3).map(|a| m[a] * b0[a]).sum());
+    let mut left = field.clone();
+    space.each(&mut left, |k, left| *left -= isotropic[k] * space.dipole[k]);
+    let square = |spectrum: &[Complex32]| space.inner(spectrum, spectrum, |_| 1.0);
+    (square(&left) > LEAST_OWN * square(&field)).then_some(field)
 }
 
 /// ‖new - old‖ / ‖new‖, summed in blocks, so that it does not depend on threads.

@@ -73,6 +73,8 @@ impl Rounds<'_> {
             *dir = turned(&ras, seen);
         }
         let after = if is_better { after } else { before.clone() };
+        let shells = self.table.shells().into_iter().map(|shell| shell.b_s_per_mm2);
+        let shells = shells.zip(self.prior.even_mm());
         let corrected = Corrected {
             is_better,
             places: self.places,
@@ -83,6 +85,7 @@ impl Rounds<'_> {
             table,
             covariance: [predictor.decay, predictor.noise],
             scales: self.scales,
+            with_gradients: shells.filter(|(_, mm)| *mm > 0.0).collect(),
         };
         Ok((corrected, patches))
     }

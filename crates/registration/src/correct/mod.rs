@@ -64,6 +64,9 @@ pub struct Corrected {
     /// What signals of each scan were multiplied by to be as bright as those of the first; `None` where it has no shell in
     /// common with that, and was left as it is.
     pub scales: Vec<Option<f64>>,
+    /// Shells whose volumes shifted with their gradients as no head does, since few directions predict each other badly: b,
+    /// s/mm², and the largest part, mm, which was taken off.
+    pub with_gradients: Vec<(f64, f64)>,
 }
 
 /// A volume's rigid motion along scanner axes.

@@ -16,6 +16,7 @@
 //! each parameter is.
 
 mod block;
+mod even;
 mod factor;
 mod normal;
 mod prior;
@@ -147,7 +148,9 @@ impl Joint {
                 break;
             }
             steps = solve(&matrix, size, &right);
-            let now: Vec<f64> = theta.iter().zip(&steps).map(|(a, b)| a + b).collect();
+            let mut now: Vec<f64> = theta.iter().zip(&steps).map(|(a, b)| a + b).collect();
+            prior.without_even(&mut now);
+            steps = now.iter().zip(theta).map(|(now, before)| now - before).collect();
             progress.check()?;
             prior.learn(&now, &variances(&matrix, size, &prior.contrasts()), is_robust);
         }

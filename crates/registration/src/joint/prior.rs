@@ -5,6 +5,7 @@
 //! for a small part of each volume, whose width is learnt, too.
 
 use super::Contrast;
+use super::even::Even;
 use fimbria_compute::dense::lu;
 
 /// Parameters of a volume: turn and shift of its head, and from here on its field: a constant and the polynomials.
@@ -60,6 +61,8 @@ pub(crate) struct Prior {
     weights: Vec<f64>,
     /// Of each coefficient of the field, what the gradients leave.
     fields: Vec<f64>,
+    /// What follows the gradients of each shell as no head does.
+    pub(super) even: Vec<Even>,
 }
 
 impl Prior {
@@ -87,6 +90,7 @@ impl Prior {
             width: EDDY + n_fields,
             first,
             normals: [0, 1, 2].map(normal),
+            even: vec![Even::default(); shells.len()],
             shells,
             order,
             changes: [FIRST; 2],
@@ -106,9 +110,24 @@ impl Prior {
         self.first
     }
 
+    /// Of each shell, the largest part of a parameter that followed its gradients as no head does, mm; it was taken off.
+    pub(crate) fn even_mm(&self) -> impl Iterator<Item = f64> {
+        self.even.iter().map(|even| even.largest_mm)
+    }
+
     /// Widths of changes of turns and shifts, mm.
     pub(crate) fn changes(&self) -> [f64; 2] {
         self.changes
+    }
+
+    /// Volumes of each shell.
+    pub(super) fn shells(&self) -> &[Vec<usize>] {
+        &self.shells
+    }
+
+    /// The gradient of a weighted volume: g √b.
+    pub(super) fn gradient(&self, volume: usize) -> Option<[f64; 3]> {
+        self.gradients[volume]
     }
 
     pub(crate) fn has_field(&self) -> bool {
@@ -145,7 +164,7 @@ impl Prior {
     }
 
     /// How precisely a turn or shift is known from the volume before.
-    fn step_known(&self, volume: usize, parameter: usize) -> f64 {
+    pub(super) fn step_known(&self, volume: usize, parameter: usize) -> f64 {
         if self.order.begins[volume] {
             1.0 / (BETWEEN * BETWEEN)
         } else {

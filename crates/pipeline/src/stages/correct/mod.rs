@@ -134,6 +134,8 @@ const SIDECAR: &str = "dwi.json";
 
 /// Volumes that are compared with each other.
 const FEWEST: usize = 7;
+/// Shifts with the gradients that a user should know of, voxels.
+const SEEN: f64 = 0.25;
 
 impl CorrectSeries {
     /// The memory it takes, with the program and the file itself.
@@ -218,6 +220,13 @@ impl CorrectSeries {
         let [before, after] = [before, after].map(|agreement| json!(agreement));
         log.note(&Agreement::in_words(&before, &after));
         log.result(Agreement::RESULT, json!({ "before": before, "after": after }));
+        let spacing = grids[0].ras_from_vox.spacing().into_iter().fold(f64::INFINITY, f64::min);
+        for (b, mm) in corrected.with_gradients.iter().filter(|(_, mm)| *mm > SEEN * spacing) {
+            let message = format!(
+                "volumes of b = {b:.0} shift with their gradients by up to {mm:.1} mm, as no head does: not taken for motion"
+            );
+            log.warn(Page::Correct, &message);
+        }
         if !corrected.is_better {
             log.warn(
                 Page::Correct,
