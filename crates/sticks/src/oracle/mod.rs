@@ -2,6 +2,7 @@
 //! [`rules`](crate::rules) states them.
 
 mod chain;
+mod learnt;
 mod posterior;
 
 pub(crate) use chain::{Chain, Voxel};
@@ -9,5 +10,7 @@ pub(crate) use posterior::Posterior;
 #[cfg(test)]
 pub(crate) use posterior::ln_i0e;
 
+#[cfg(test)]
+mod moments;
 #[cfg(test)]
 mod tests;

@@ -61,7 +61,7 @@ impl Choice for Within {
     ];
 }
 
-/// The options of a sampling; the defaults are bedpostx's.
+/// The options of a sampling; models and priors are by default bedpostx's.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct SticksParameters {
     /// The model of diffusivity, by FSL's number
