@@ -98,9 +98,9 @@ impl Default for SticksOptions {
             noise: Noise::Gaussian,
             offset: Offset::None,
             ratio: (0.13, 0.03),
-            burn_in: 1000,
-            jumps: 1250,
-            sample_every: 25,
+            burn_in: 300,
+            jumps: 750,
+            sample_every: 15,
             adapt_every: 40,
             seed: 0,
         }
