@@ -46,7 +46,7 @@ typedef struct {
 DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_roots,
                         GLOBAL const f32 *all_b, const f32 *bend, u32 me, LOCAL_PTR const f32 *p) {
     Curve curves[N_JOINT - 1u];
-    UNROLL for (u32 a = 1; a < N_JOINT; a++) {
+    for (u32 a = 1; a < N_JOINT; a++) {
         u32 slot = joint_slots[a];
         f32 d = p[SLOT_DIFFUSIVITY], s = p[SLOT_SPREAD], ratio = p[SLOT_RATIO];
         if (slot == SLOT_DIFFUSIVITY) d = d + DIFFERENCE;
@@ -68,7 +68,7 @@ DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_root
             f32 b = weighting(all_b, root, bend, i);
             f32 slope[N_JOINT];
             slope[0] = it->m[k];
-            UNROLL for (u32 a = 1; a < N_JOINT; a++) {
+            for (u32 a = 1; a < N_JOINT; a++) { /* not unrolled: most of the kernel would be this */
                 f32 m = FMA(ball_left(&curves[a - 1u], b), rest, p[SLOT_OFFSET]);
                 UNROLL for (u32 j = 0; j < N_FIBRES; j++) {
                     const f32 *v = it->v[j];
