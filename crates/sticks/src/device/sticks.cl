@@ -26,10 +26,13 @@ DEVICE_FN f32 first_scale(u32 slot, f32 value) {
 
 DEVICE_FN f32 turned(f32 turns) { return turns - ((turns + 12582912.0f) - 12582912.0f); }
 
+/* Sums that are learnt from: products of slopes, of the signal with the ball, and with each stick. */
+#define N_SUMS (N_ENTRIES + 1u + N_FIBRES)
+
 /* What shapes proposals: the joint move's factor, and of each fibre the sine of theta and the change of
-   S0 that goes with more of its fraction. */
+   S0 that goes with more of its fraction; and the sums that they are made of. */
 typedef struct {
-    f32 factor[N_ENTRIES], sine[N_FIBRES], shear[N_FIBRES];
+    f32 factor[N_ENTRIES], sine[N_FIBRES], shear[N_FIBRES], sums[N_SUMS];
 } Learnt;
 
 /* How wide the joint move is in a slot where the data tell nothing. */
@@ -38,12 +41,8 @@ DEVICE_FN f32 joint_width(u32 slot, LOCAL_PTR const f32 *p) {
     return slot == SLOT_RATIO ? RATIO_STD : JOINT_WIDTH;
 }
 
-/* This item's parts of what is learnt from: products of slopes, and of the signal with ball and sticks. */
-typedef struct {
-    f32 slopes[N_ENTRIES], with_ball, with_stick[N_FIBRES];
-} Products;
-
-DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_roots,
+/* This item's parts of the sums. */
+DEVICE_FN void multiply(f32 *parts, const Item *it, GLOBAL const f32 *all_roots,
                         GLOBAL const f32 *all_b, const f32 *bend, u32 me, LOCAL_PTR const f32 *p) {
     Curve curves[N_JOINT - 1u];
     for (u32 a = 1; a < N_JOINT; a++) {
@@ -57,9 +56,7 @@ DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_root
     f32 per = p[SLOT_S0] * DIFFERENCES;
     f32 rest = 1.0f - p[SLOT_OFFSET];
     UNROLL for (u32 j = 0; j < N_FIBRES; j++) rest = rest - p[SLOT_FIBRES + 3u * j + 2u];
-    to->with_ball = 0.0f;
-    UNROLL for (u32 e = 0; e < N_ENTRIES; e++) to->slopes[e] = 0.0f;
-    UNROLL for (u32 j = 0; j < N_FIBRES; j++) to->with_stick[j] = 0.0f;
+    for (u32 e = 0; e < N_SUMS; e++) parts[e] = 0.0f;
     UNROLL for (u32 k = 0; k < PER_ITEM; k++) {
         u32 i = k * GROUP + me;
         if (i < N) {
@@ -78,17 +75,48 @@ DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_root
                 }
                 slope[a] = (m - it->m[k]) * per;
             }
-            UNROLL for (u32 a = 0; a < N_JOINT; a++) {
-                UNROLL for (u32 c = 0; c <= a; c++) {
-                    f32 sum = to->slopes[ENTRY(a, c)];
-                    to->slopes[ENTRY(a, c)] = FMA(slope[a], slope[c], sum);
+            for (u32 a = 0; a < N_JOINT; a++) {
+                for (u32 c = 0; c <= a; c++) {
+                    parts[ENTRY(a, c)] = FMA(slope[a], slope[c], parts[ENTRY(a, c)]);
                 }
             }
-            to->with_ball = FMA(it->m[k], it->ball[k], to->with_ball);
+            parts[N_ENTRIES] = FMA(it->m[k], it->ball[k], parts[N_ENTRIES]);
             UNROLL for (u32 j = 0; j < N_FIBRES; j++) {
-                to->with_stick[j] = FMA(it->m[k], it->stick[j][k], to->with_stick[j]);
+                u32 e = N_ENTRIES + 1u + j;
+                parts[e] = FMA(it->m[k], it->stick[j][k], parts[e]);
             }
         }
+    }
+}
+
+/* What is made of the sums, by one item. */
+DEVICE_FN void factorise(LOCAL_PTR Learnt *learnt, LOCAL_PTR const f32 *p, f32 misfit) {
+#if IS_RICIAN
+    f32 precision = p[SLOT_PRECISION];
+#else
+    f32 precision = fb_div((f32)N, misfit);
+#endif
+    LOCAL_PTR f32 *factor = learnt->factor;
+    for (u32 a = 0; a < N_JOINT; a++) {
+        for (u32 c = 0; c <= a; c++) {
+            f32 all = learnt->sums[ENTRY(a, c)] * precision;
+            if (a == c) {
+                f32 width = joint_width(joint_slots[a], p);
+                all = all + fb_div(1.0f, width * width);
+            }
+            f32 left = all;
+            for (u32 t = 0; t < c; t++) left = FMA(-factor[ENTRY(a, t)], factor[ENTRY(c, t)], left);
+            factor[ENTRY(a, c)] = a == c ? fb_sqrt(fb_max(left, all * LEAST_PIVOT))
+                                         : fb_div(left, factor[ENTRY(c, c)]);
+        }
+    }
+    f32 square = fb_max(learnt->sums[0], LEAST_SQUARES);
+    for (u32 j = 0; j < N_FIBRES; j++) {
+        f32 more = learnt->sums[N_ENTRIES + 1u + j] - learnt->sums[N_ENTRIES];
+        f32 sine, cosine;
+        fb_sincos_turns(p[SLOT_FIBRES + 3u * j], &sine, &cosine);
+        learnt->shear[j] = -(p[SLOT_S0] * fb_div(more, square));
+        learnt->sine[j] = fb_max(fb_abs(sine), LEAST_SINE);
     }
 }
 
@@ -96,46 +124,13 @@ DEVICE_FN void multiply(Products *to, const Item *it, GLOBAL const f32 *all_root
 DEVICE_FN void learn(LOCAL_PTR Learnt *learnt, const Item *it, GLOBAL const f32 *all_roots,
                      GLOBAL const f32 *all_b, const f32 *bend, u32 me, LOCAL_PTR const f32 *p,
                      f32 misfit, LOCAL_PTR f32 *scratch) {
-    Products products;
-    multiply(&products, it, all_roots, all_b, bend, me, p);
-#if IS_RICIAN
-    f32 precision = p[SLOT_PRECISION];
-#else
-    f32 precision = fb_div((f32)N, misfit);
-#endif
-    f32 factor[N_ENTRIES];
-    f32 square = 0.0f;
-    UNROLL for (u32 a = 0; a < N_JOINT; a++) {
-        UNROLL for (u32 c = 0; c <= a; c++) {
-            f32 sum = GROUP_SUM_F32(scratch, products.slopes[ENTRY(a, c)]);
-            if (a == 0u) square = sum;
-            f32 all = sum * precision;
-            if (a == c) {
-                f32 width = joint_width(joint_slots[a], p);
-                all = all + fb_div(1.0f, width * width);
-            }
-            f32 left = all;
-            UNROLL for (u32 t = 0; t < c; t++) {
-                left = FMA(-factor[ENTRY(a, t)], factor[ENTRY(c, t)], left);
-            }
-            factor[ENTRY(a, c)] = a == c ? fb_sqrt(fb_max(left, all * LEAST_PIVOT))
-                                         : fb_div(left, factor[ENTRY(c, c)]);
-        }
+    f32 parts[N_SUMS];
+    multiply(parts, it, all_roots, all_b, bend, me, p);
+    for (u32 e = 0; e < N_SUMS; e++) {
+        f32 sum = GROUP_SUM_F32(scratch, parts[e]);
+        if (me == 0u) learnt->sums[e] = sum;
     }
-    f32 with_ball = GROUP_SUM_F32(scratch, products.with_ball);
-    f32 safe = fb_max(square, LEAST_SQUARES);
-    UNROLL for (u32 j = 0; j < N_FIBRES; j++) {
-        f32 more = GROUP_SUM_F32(scratch, products.with_stick[j]) - with_ball;
-        f32 sine, cosine;
-        fb_sincos_turns(p[SLOT_FIBRES + 3u * j], &sine, &cosine);
-        if (me == 0u) {
-            learnt->shear[j] = -(p[SLOT_S0] * fb_div(more, safe));
-            learnt->sine[j] = fb_max(fb_abs(sine), LEAST_SINE);
-        }
-    }
-    if (me == 0u) {
-        UNROLL for (u32 e = 0; e < N_ENTRIES; e++) learnt->factor[e] = factor[e];
-    }
+    if (me == 0u) factorise(learnt, p, misfit);
     BARRIER();
 }
 
@@ -255,7 +250,9 @@ GROUP_KERNEL(sample_sticks, 32)(u64 stride, u64 seed, GLOBAL const u32 *RESTRICT
     f32 all_taken = 0.0f;
     u64 sample = 0;
     for (u32 jump = 0; jump < BURN_IN + JUMPS; jump++) {
-        if (jump <= BURN_IN && jump % ADAPT_EVERY == 0u) {
+        /* A loop, not a condition: its barriers then cost a compiler for processors less. */
+        u32 learns = jump <= BURN_IN && jump % ADAPT_EVERY == 0u ? 1u : 0u;
+        for (u32 once = 0; once < learns; once++) {
             learn(&learnt, &it, root, b, bend, me, p, misfit, scratch);
         }
         if (me < CALLS) {
