@@ -795,6 +795,7 @@ PROGRAMS = {
     "align": ("align", "output"),
     "normalise": ("normalise", "output"),
     "fixel": ("fixel", "output"),
+    "response": ("mean_response", "output"),
     "regions": ("regions", "output"),
     "tract edit": ("tract_edit", "output"),
     "tract bundles": ("tract_bundles", "output"),
@@ -899,6 +900,15 @@ PROGRAM_EXAMPLES = {
             'fixel(out / "run/fod/fod.nii.gz", out / "out", mask=out / "in/mask.nii.gz").path.name',
         ],
         "'out'",
+    ),
+    "response": (
+        [
+            *IN_A_FOLDER,
+            'texts = [out / name for name in ("a.txt", "b.txt")]',
+            'lengths = [text.write_text("500 -200 40") for text in texts]',
+            'mean_response(texts, out / "mean.txt").path.name',
+        ],
+        "'mean.txt'",
     ),
     "regions": (
         [

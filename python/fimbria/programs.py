@@ -20,6 +20,7 @@ __all__ = [
     "fit_maps",
     "fixel",
     "make_mask",
+    "mean_response",
     "normalise",
     "phantom_crossing",
     "phantom_gre",
@@ -702,6 +703,7 @@ def bids(
     config: str | PathLike[str] | None = None,
     settings: str | float | Sequence[str | float] | None = None,
     raw: bool | None = None,
+    separate_all_dwis: bool | None = None,
     fix_gradients: bool | None = None,
     force: bool | None = None,
     report_output_level: Literal["root", "subject", "session"] | None = None,
@@ -749,6 +751,9 @@ def bids(
     raw : flag
         Series are as they left the scanner: correct motion, eddy currents and dropped slices
         first, and distortion where fmap/ has a map of their field
+    separate_all_dwis : flag
+        With raw: correct and analyse each series by itself, where several of a session would
+        become one
     fix_gradients : flag
         Mend the gradient table of each series as its check says, before anything is fitted; a
         series whose data do not tell fails
@@ -814,6 +819,7 @@ def bids(
         Said("--config", config),
         Said("--set", settings, is_repeated=True),
         Said("--raw", raw),
+        Said("--separate-all-dwis", separate_all_dwis),
         Said("--fix-gradients", fix_gradients),
         Said("--force", force),
         Said("--report-output-level", report_output_level),
@@ -1177,8 +1183,8 @@ def correct(
     bval: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     bvec: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     fslgrad: Sequence[str | PathLike[str]] | None = None,
-    grad: str | PathLike[str] | None = None,
-    bmatrix: str | PathLike[str] | None = None,
+    grad: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    bmatrix: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
     b0_threshold: float | None = None,
     bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
@@ -1216,11 +1222,11 @@ def correct(
     bvec : path
         Directions, FSL form; likewise [default: found beside the image]
     fslgrad : path
-        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+        Directions and b-values, FSL form, in MRtrix3's order; likewise [s/mm²]
     grad : path
-        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes; likewise [s/mm²]
     bmatrix : path
-        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume; likewise [s/mm²]
     bvec_frame : {fsl, voxel, scanner}
         Axes in which bvecs or b-matrices are given [default: fsl]
     b0_threshold : number
@@ -1301,8 +1307,8 @@ def correct(
         Said("--bval", bval, is_repeated=True),
         Said("--bvec", bvec, is_repeated=True),
         Said("--fslgrad", fslgrad),
-        Said("--grad", grad),
-        Said("--bmatrix", bmatrix),
+        Said("--grad", grad, is_repeated=True),
+        Said("--bmatrix", bmatrix, is_repeated=True),
         Said("--bvec-frame", bvec_frame),
         Said("--b0-threshold", b0_threshold),
         Said("--bvalue-scaling", bvalue_scaling),
@@ -1523,7 +1529,7 @@ def fixel(
     least_peak: float | None = None,
     direction: Literal["mean", "peak"] | None = None,
     force: bool | None = None,
-    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    format: Literal["mif", "nii.gz", "nii", "odx"] | None = None,
     threads: int | None = None,
     scratch: str | PathLike[str] | None = None,
     memory: str | float | None = None,
@@ -1534,7 +1540,7 @@ def fixel(
     Parameters
     ----------
     image : path
-        Densities in spherical harmonics of order 4 to 12, or a folder of fixels with tractogram
+        Densities in spherical harmonics of order 4 to 12, or fixels: a folder or an ODX
     output : path
         Folder (or, where the command writes one file, the file) to write
     sh_basis : {mrtrix, dipy, dipy-legacy}
@@ -1560,8 +1566,8 @@ def fixel(
         The direction of a fixel [default: mean]
     force : flag
         Overwrite existing outputs
-    format : {nii.gz, nii, mif}
-        Format of the images [default: mif]
+    format : {mif, nii.gz, nii, odx}
+        How fixels are written [default: mif]
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
         [default: 0]
@@ -1615,6 +1621,65 @@ def fixel(
         Said("--memory", memory),
     ]
     return made("fixel", output, options, progress)
+
+
+def mean_response(
+    subjects: str | PathLike[str] | Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    legacy: bool | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Make one response of those of a group, so that amounts of fibres compare between subjects.
+
+    Parameters
+    ----------
+    subjects : path
+        Response of one tissue of each subject, MRtrix3's text
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    legacy : flag
+        Leave subjects as bright as they are, as `responsemean -legacy` does
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> texts = [out / name for name in ("a.txt", "b.txt")]
+    >>> lengths = [text.write_text("500 -200 40") for text in texts]
+    >>> mean_response(texts, out / "mean.txt").path.name
+    'mean.txt'
+    """
+    options = [
+        Said("", subjects),
+        Said("--legacy", legacy),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("response", output, options, progress)
 
 
 def regions(

@@ -66,6 +66,8 @@ pub struct Session {
     pub series: Vec<Series>,
     /// Whether the subject has series outside its sessions, too.
     pub is_beside_others: bool,
+    /// Why series of one measurement are not corrected together, a sentence each.
+    pub apart: Vec<String>,
 }
 
 impl DataSet {
@@ -108,7 +110,8 @@ impl DataSet {
                     let label = |name: &str| name.split_once('-').map_or("", |l| l.1).to_owned();
                     let session = session.as_deref().map(label);
                     let subject = label(&subject);
-                    sessions.push(Session { subject, session, series, is_beside_others: false });
+                    let (is_beside_others, apart) = (false, Vec::new());
+                    sessions.push(Session { subject, session, series, is_beside_others, apart });
                 }
             }
             let of_subject: &mut [Session] = &mut sessions[first..];

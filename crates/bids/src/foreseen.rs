@@ -79,6 +79,8 @@ pub struct Needs {
     pub memory: Option<u64>,
     /// The stages that no rate is known of: what they take comes on top.
     pub unmeasured: Vec<String>,
+    /// Why series are not corrected together that could be, a sentence each.
+    pub apart: Vec<String>,
 }
 
 /// What would become of a session.
@@ -112,6 +114,7 @@ impl Participants {
         // Measured over expected seconds of what is finished here.
         let (mut measured, mut expected) = (0.0, 0.0);
         for session in &self.data_set.sessions {
+            let session = &self.joined(session)?;
             let foreseen = match self.plans(session, None) {
                 Err(error) => Foreseen::Failed(error),
                 Ok(planned) if !self.force && self.is_finished(session, &planned) => {
@@ -124,7 +127,8 @@ impl Participants {
                 }
                 Ok(planned) => {
                     let memory = self.memory_needed(session);
-                    Foreseen::Made(Needs { memory, ..needs(&planned, threads) })
+                    let apart = session.apart.clone();
+                    Foreseen::Made(Needs { memory, apart, ..needs(&planned, threads) })
                 }
             };
             all.push((session.name(), foreseen));
@@ -160,8 +164,11 @@ fn needs(planned: &[Planned<'_>], threads: usize) -> Needs {
     let mut needs = Needs::default();
     for one in planned {
         let amounts = Amounts::new(one);
-        for stage in &one.stages {
-            needs.stages.push(stage.name().to_owned());
+        for (at, stage) in one.stages.iter().enumerate() {
+            needs.stages.push(match (at, one.series.series().count()) {
+                (0, several @ 2..) => format!("{} of {several} series", stage.name()),
+                _ => stage.name().to_owned(),
+            });
             let rate = RATES.iter().find(|rate| rate.stage == stage.name());
             match (rate, &amounts) {
                 (Some(rate), Ok(amounts)) => {
@@ -177,8 +184,11 @@ fn needs(planned: &[Planned<'_>], threads: usize) -> Needs {
 
 impl Amounts {
     fn new(one: &Planned<'_>) -> Result<Self, fimbria_image::ImageError> {
-        let header = ImageHeader::read(&one.series.dwi)?;
-        let (grid, volumes) = (header.grid().len() as f64, header.n_volumes() as f64);
+        let grid = ImageHeader::read(&one.series.dwi)?.grid().len() as f64;
+        let mut volumes = 0.0;
+        for path in one.series.series() {
+            volumes += ImageHeader::read(path)?.n_volumes() as f64;
+        }
         let voxels = inside(one.series).unwrap_or(USUAL_PART * grid);
         let track = one.stages.iter().find(|stage| stage.name() == "track");
         let track = track.map_or(Value::Null, |stage| stage.parameters()["track"].clone());
@@ -241,6 +251,7 @@ pub fn foretold(all: &[(String, Foreseen)]) -> String {
             Foreseen::Made(needs) => {
                 sum.seconds += needs.seconds;
                 sum.disk += needs.disk;
+                sum.apart.extend(needs.apart.iter().cloned());
                 most = most.zip(needs.memory).map(|(most, one)| one.max(most));
                 let new = needs.unmeasured.iter().filter(|one| !sum.unmeasured.contains(one));
                 let new: Vec<_> = new.cloned().collect();
@@ -262,6 +273,9 @@ pub fn foretold(all: &[(String, Foreseen)]) -> String {
         most.map_or("n/a".to_owned(), |bytes| size(bytes as f64)),
         size(sum.disk)
     );
+    for sentence in &sum.apart {
+        text += &format!("{sentence}\n");
+    }
     if !sum.unmeasured.is_empty() {
         text += &format!("without {}, whose rates are not known\n", sum.unmeasured.join(", "));
     }

@@ -24,6 +24,7 @@ mod files;
 mod foreseen;
 mod gathered;
 mod group;
+mod joined;
 mod json;
 mod made;
 mod names;

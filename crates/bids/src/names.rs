@@ -4,9 +4,10 @@ use fimbria_pipeline::stages::methods::derivatives;
 use fimbria_pipeline::{DerivativeNames, Derived};
 
 /// The place of a file below the folder of the session; `None` for the page and the numbers that it
-/// alone shows.
+/// alone shows, and for what is left out.
 pub(crate) fn place(names: &DerivativeNames, file: &Derived<'_>) -> Option<String> {
-    Some((derivatives(file.stage)?.place)(file, names))
+    let derivatives = derivatives(file.stage)?;
+    (!(derivatives.leaves_out)(file)).then(|| (derivatives.place)(file, names))
 }
 
 #[cfg(test)]
@@ -52,6 +53,8 @@ mod tests {
                 "model-field_param-totalfield_dwimap.json",
                 "anat/sub-01_ses-2_space-ACPC_desc-total_fieldmap.json".to_owned(),
             ),
+            ("align", "moving_to_fixed_itk.txt", format!("{at}from-T1w_to-dwi_mode-image_xfm.txt")),
+            ("align", "moved.nii.gz", format!("{at}space-dwi_T1w.nii.gz")),
             ("life", "pruned.trx", format!("{at}desc-pruned_tractogram.trx")),
             ("life", "weights.txt", format!("{at}model-life_param-weights_dwimap.txt")),
         ] {
@@ -60,5 +63,6 @@ mod tests {
         let weighted = place("connectome", "weights.csv", &json!({ "weights": "sift2" }));
         assert_eq!(weighted, Some(format!("{at}seg-4S156Parcels_meas-sift2_relmat.tsv")));
         assert_eq!(place("report", "report.html", &Value::Null), None);
+        assert_eq!(place("align", "moving_to_fixed_mrtrix.txt", &Value::Null), None);
     }
 }

@@ -45,6 +45,8 @@ pub struct Participants {
     pub config: RunConfig,
     /// The labels between which streamlines are counted, where there are several.
     pub atlas: Option<String>,
+    /// Whether runs of one session are analysed each by itself although they are corrected.
+    pub separate: bool,
     /// Whether streamlines through densities end where the tissues of a series say, if it has some.
     pub anatomy: bool,
     /// Where runs lie until they are finished; `None` for a hidden folder of the derivatives.
@@ -136,6 +138,7 @@ impl Participants {
             ("grad", input.grad.is_some()),
             ("bmatrix", input.bmatrix.is_some()),
             ("grad_dev", input.grad_dev.is_some()),
+            ("joined", !input.joined.is_empty()),
         ];
         if let Some((what, _)) = given.iter().find(|(_, is_given)| *is_given) {
             return Err(BidsError::Given("input", what));

@@ -33,7 +33,7 @@ pub(crate) fn key(stage: &str, labels: Option<(&str, &Labels)>) -> String {
 
 impl Planned<'_> {
     pub(crate) fn names(&self) -> DerivativeNames {
-        DerivativeNames::from_series(&self.series.name, self.labels.map(|(name, _)| name))
+        DerivativeNames::from_series(&self.series.called, self.labels.map(|(name, _)| name))
     }
 
     /// Where files of a stage go, below the folder of the session.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::files::move_file;
 use crate::json::{read_json, write_json};
+use crate::names::place;
 use crate::sidecar::Common;
 use crate::{BidsError, DataSet, Labels, Series, sticks};
 
@@ -28,7 +29,7 @@ pub(crate) struct Ran<'a> {
 
 impl Ran<'_> {
     pub(crate) fn names(&self) -> DerivativeNames {
-        DerivativeNames::from_series(&self.series.name, self.labels.map(|(name, _)| name))
+        DerivativeNames::from_series(&self.series.called, self.labels.map(|(name, _)| name))
     }
 
     /// The page of the run.
@@ -87,7 +88,7 @@ impl Ran<'_> {
             folder: &folder,
             label_names: self.labels.and_then(|(_, labels)| labels.table.as_deref()),
         };
-        let place = (derivatives.place)(&derived, &self.names());
+        let Some(place) = place(&self.names(), &derived) else { return Ok(()) };
         let from = folder.join(file);
         let complete = |sidecar| common.complete(derivatives.sources, sidecar);
         if file.ends_with(".json") {

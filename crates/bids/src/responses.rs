@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fimbria_models::fod::Response;
+use fimbria_models::fod::{Brightness, Response};
 use fimbria_pipeline::RunRecord;
 
 /// The files, and how those of a session end of which they are the mean.
@@ -40,7 +40,9 @@ pub(crate) fn mean_responses(
                 largest.len()
             ));
         }
-        means.extend(Response::mean(&largest).map(|mean| (name, mean.to_string())));
+        means.extend(
+            Response::mean(&largest, Brightness::Common).map(|mean| (name, mean.to_string())),
+        );
     }
     (means, doubt)
 }

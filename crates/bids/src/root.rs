@@ -31,6 +31,8 @@ const IGNORED: &str = "\
 *_desc-fixed_dwi.*
 *_desc-droppedslices_dwi.*
 *_desc-confounds_timeseries.*
+*_xfm.*
+*_space-dwi_T1w.*
 *.eddy/
 *_tractogram.*
 *_relmat.*

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fimbria_pipeline::BidsName;
+use fimbria_pipeline::stages::load::{JoinedSeries, SubjectFiles};
 
 use crate::BidsError;
 use crate::files::{Named, list, named};
@@ -14,8 +15,12 @@ use crate::tables::{LabelTables, called_of};
 pub struct Series {
     /// The name of its file.
     pub name: BidsName,
+    /// What its results are called by: its own name, or what it shares with those that are joined to it.
+    pub called: BidsName,
     /// Its file.
     pub dwi: PathBuf,
+    /// Others of its session that are corrected together with it.
+    pub joined: Vec<JoinedSeries>,
     /// FSL's tables where they stand above it, for several series; `None` where they stand beside it.
     pub tables: Option<[PathBuf; 2]>,
     /// The voxels of the brain.
@@ -80,14 +85,39 @@ impl Series {
         self.t1w.as_deref().filter(|_| is_anatomical)
     }
 
+    /// FSL's tables of the series, above it or beside it.
+    fn bval_and_bvec(&self) -> [PathBuf; 2] {
+        let beside = |extension: &str| {
+            let name = BidsName { extension: extension.to_owned(), ..self.name.clone() };
+            self.dwi.with_file_name(name.to_string())
+        };
+        self.tables.clone().unwrap_or_else(|| [".bval", ".bvec"].map(beside))
+    }
+
+    /// What of it a run reads, in the way of `input`.
+    pub(crate) fn files(&self, input: &SubjectFiles) -> SubjectFiles {
+        let mut files = SubjectFiles {
+            dwi: self.dwi.clone(),
+            mask: self.mask.clone(),
+            grad_dev: self.grad_dev.clone(),
+            joined: self.joined.clone(),
+            ..input.clone()
+        };
+        if let Some([bval, bvec]) = self.tables.clone() {
+            (files.bval, files.bvec) = (Some(bval), Some(bvec));
+        }
+        files
+    }
+
+    /// Every file of which it is made, its own first.
+    pub(crate) fn series(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&*self.dwi).chain(self.joined.iter().map(|joined| &*joined.dwi))
+    }
+
     /// Whether its b-values say that no volume is weighted, as of a scan that is acquired beside a series
     /// to measure its distortion. What cannot be read says so when the series is.
     pub(crate) fn is_unweighted(&self, b0_threshold: f64) -> bool {
-        let beside = || {
-            let name = BidsName { extension: ".bval".to_owned(), ..self.name.clone() };
-            self.dwi.with_file_name(name.to_string())
-        };
-        let bval = self.tables.as_ref().map_or_else(beside, |[bval, _]| bval.clone());
+        let [bval, _] = self.bval_and_bvec();
         let Ok(text) = fimbria_image::read_regular_text(bval) else { return false };
         let mut b = text.split_whitespace().map(str::parse::<f64>).peekable();
         b.peek().is_some() && b.all(|b| b.is_ok_and(|b| b <= b0_threshold))
@@ -181,7 +211,9 @@ fn series(
     let old_table = |other: &BidsName| other.extension == ".csv";
     Ok(Series {
         name: name.clone(),
+        called: name.clone(),
         dwi: file.path.clone(),
+        joined: Vec::new(),
         tables: tables_above(own, file)?,
         mask: companion(Some("brain"), "mask", &image),
         grad_dev: companion(None, "graddev", &image),

@@ -53,6 +53,7 @@ impl Participants {
         memory: Option<ByteSize>,
         machine: Machine<'_>,
     ) -> Result<Ended, BidsError> {
+        let session = &self.joined(session)?;
         let (name, folder) = (session.name(), self.out.join(session.folder()));
         let work = Work::new(self.work.as_deref(), &self.out);
         let (_, unweighted) = self.weighted(session);
@@ -115,6 +116,10 @@ impl Participants {
                     series.name
                 ),
             );
+        }
+        for sentence in session.apart.iter().cloned().chain(self.unmade(&planned, earlier.as_ref()))
+        {
+            log.warn(Page::Bids, &sentence);
         }
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
@@ -227,7 +232,8 @@ impl Participants {
     ) -> Result<Planned<'a>, BidsError> {
         let (mut config, labels) = self.configured(series)?;
         config.input.memory = memory;
-        let folder = work.join(series.name.clone().without("desc").prefix().trim_end_matches('_'));
+        let folder =
+            work.join(series.called.clone().without("desc").prefix().trim_end_matches('_'));
         let stages = config.stages(&folder)?;
         Ok(Planned { series, labels, folder, stages })
     }
@@ -255,18 +261,14 @@ impl Participants {
         if config.corrects() && series.name.entity("desc").is_some() {
             return Err(BidsError::Preprocessed(series.name.to_string()));
         }
-        config.input.dwi = series.dwi.clone();
-        config.input.mask = series.mask.clone();
-        config.input.grad_dev = series.grad_dev.clone();
-        if let Some([bval, bvec]) = series.tables.clone() {
-            (config.input.bval, config.input.bvec) = (Some(bval), Some(bvec));
-        }
+        config.input = series.files(&config.input);
+        config.entities = Some(series.called.clone().without("desc").prefix());
         config.maps = MapStyle { format: None, layout: Named(MapLayout::Bids) };
         if let Some(path) = &series.confounds {
             let table = config.tables.entry("quality".to_owned()).or_default();
             table.entry("confounds".to_owned()).or_insert_with(|| json!(path));
         }
-        let title = series.name.clone().without("desc").prefix();
+        let title = series.called.clone().without("desc").prefix();
         config.report.title = Some(title.trim_end_matches('_').replace('_', " "));
         let needs_scan = ["gre", "field", "qsm"].iter().any(|table| asks(table))
             || preset == Some(fimbria_pipeline::Preset::Susceptibility);

@@ -22,11 +22,12 @@ pub(crate) fn uri(data_set: &DataSet, file: &Path) -> String {
 
 /// What all sidecars of a series say.
 pub(crate) struct Common {
-    dwi: String,
+    series: Vec<String>,
     mask: Option<String>,
     scan: Vec<String>,
     labels: Vec<String>,
     tissues: Option<String>,
+    t1w: Option<String>,
     /// What was done to the gradient table.
     mended: Option<String>,
     /// Where the space of the series is none of the standard's.
@@ -42,7 +43,6 @@ impl Common {
         tissues: Option<&Path>,
     ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
-        let dwi = uri(&series.dwi);
         let sidecar = read_json(&series.dwi.with_file_name({
             let name =
                 fimbria_pipeline::BidsName { extension: ".json".to_owned(), ..series.name.clone() };
@@ -53,7 +53,7 @@ impl Common {
             Value::String(own) => own
                 .strip_prefix("bids::")
                 .map_or_else(|| json!(own), |file| json!(format!("bids:{INPUT}:{file}"))),
-            Value::Null => json!(dwi),
+            Value::Null => json!(uri(&series.dwi)),
             other => other.clone(),
         };
         let reference = series.name.entity("space").map(|_| reference);
@@ -66,8 +66,9 @@ impl Common {
                 .map(|file| uri(file))
                 .collect(),
             tissues: tissues.map(uri),
+            t1w: series.t1w.as_deref().map(uri),
             mended: None,
-            dwi,
+            series: series.series().map(uri).collect(),
             reference,
         }
     }
@@ -81,11 +82,12 @@ impl Common {
     pub(crate) fn complete(&self, sources: &[Source], mut sidecar: Value) -> Value {
         let is_of_scan = sources.contains(&Source::Scan);
         let sources = sources.iter().flat_map(|source| match source {
-            Source::Series => std::slice::from_ref(&self.dwi),
+            Source::Series => self.series.as_slice(),
             Source::Mask => self.mask.as_slice(),
             Source::Scan => &self.scan,
             Source::Labels => &self.labels,
             Source::Tissues => self.tissues.as_slice(),
+            Source::T1w => self.t1w.as_slice(),
         });
         let sources: Vec<&String> = sources.collect();
         sidecar["Sources"] = json!(sources);

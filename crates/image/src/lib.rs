@@ -18,12 +18,14 @@
 //!   [`SignalSource`] that may be larger than memory;
 //! * an [`ImageHeader`] is what a file says of itself;
 //! * [`bedpostx`] folders hold samples of fibre directions;
-//! * [`fixels`] folders hold fibre populations;
+//! * [`fixels`] folders hold fibre populations, [`odx`] archives these and densities;
+//! * [`arrays`] are what TRX and ODX are made of;
 //! * [`gifti`] files hold surfaces.
 //!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
 
+pub mod arrays;
 pub mod bedpostx;
 mod blocks;
 mod copy;
@@ -56,6 +58,7 @@ mod mif;
 pub mod morphology;
 mod nifti;
 mod number_rows;
+pub mod odx;
 mod read;
 mod regular;
 mod signals;

@@ -52,6 +52,13 @@ impl BidsName {
         self
     }
 
+    /// The same with those entities alone that another name has too.
+    #[must_use]
+    pub fn shared_with(mut self, other: &Self) -> Self {
+        self.entities.retain(|(key, value)| other.entity(key) == Some(value));
+        self
+    }
+
     /// The entities as a name has them before its suffix, with the underscore after them.
     pub fn prefix(&self) -> String {
         self.entities.iter().map(|(key, value)| format!("{key}-{value}_")).collect()
@@ -86,7 +93,7 @@ pub fn shared_entities<'a>(mut series: impl Iterator<Item = &'a Path>) -> String
     let Some(mut name) = BidsName::parse(first) else { return String::new() };
     for other in series {
         let Some(other) = BidsName::parse(other) else { return String::new() };
-        name.entities.retain(|(key, value)| other.entity(key) == Some(value));
+        name = name.shared_with(&other);
     }
     if name.suffix == "dwi" { name.without("desc").prefix() } else { String::new() }
 }

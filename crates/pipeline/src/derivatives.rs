@@ -12,8 +12,11 @@ pub struct Derivatives {
     pub sources: &'static [Source],
     /// Whether those of other labels stand beside them.
     pub by_labels: bool,
-    /// Whether they gather what other stages made: what is added to a session adds lines to them.
+    /// Whether what is added to a session makes them anew and is not refused: tables that gather what other stages made, to
+    /// which it adds lines, and an alignment that brings more along.
     pub gathers: bool,
+    /// Whether a file is none of them.
+    pub leaves_out: fn(&Derived<'_>) -> bool,
     /// Where a file lies, below the folder of the session.
     pub place: fn(&Derived<'_>, &DerivativeNames) -> String,
     /// The sidecar of a file that its stage writes without one; `None` where BIDS has none either.
@@ -35,6 +38,8 @@ pub enum Source {
     Labels,
     /// The tissues that streamlines end by.
     Tissues,
+    /// The T1-weighted image that is laid on the series.
+    T1w,
 }
 
 impl Derivatives {
@@ -43,6 +48,7 @@ impl Derivatives {
         sources: &[Source::Series, Source::Mask],
         by_labels: false,
         gathers: false,
+        leaves_out: |_| false,
         place: |file, names| names.map(file.stage, file),
         describe: |_| None,
         complete: |_, _| (),

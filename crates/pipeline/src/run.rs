@@ -43,6 +43,9 @@ pub struct RunConfig {
     pub maps: MapStyle,
     /// The page.
     pub report: ReportConfig,
+    /// What names of BIDS begin with, with a trailing underscore; `None` for the entities that all series share.
+    #[serde(skip)]
+    pub entities: Option<String>,
     /// The options of stages that are no fits and of [`FITS`], by their names.
     #[serde(flatten)]
     pub tables: BTreeMap<String, Values>,

@@ -11,7 +11,7 @@ const OVER: f32 = 1.9;
 /// # Panics
 /// Where lengths differ.
 pub fn continued(dims: [usize; 3], values: &mut [f32], is_known: &[bool]) {
-    assert!(values.len() == is_known.len() && values.len() == dims.iter().product());
+    assert!(values.len() == is_known.len() && values.len() == dims.iter().product::<usize>());
     let known = || values.iter().zip(is_known).filter(|(_, is_known)| **is_known);
     let sum: f64 = known().map(|(value, _)| f64::from(*value)).sum();
     let mean = (sum / known().count().max(1) as f64) as f32;

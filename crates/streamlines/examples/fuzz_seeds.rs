@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use fimbria_image::fixels::Fixels;
 use fimbria_image::gifti::Surface;
+use fimbria_image::odx::Odx;
 use fimbria_image::{
-    Affine, Datatype, Grid, Image, MifLayout, NiftiVersion, WriteOptions, write_image,
+    Affine, Datatype, Grid, Image, Mask, MifLayout, NiftiVersion, WriteOptions, write_image,
 };
 use fimbria_streamlines::{Column, Header, Streamlines, Tractogram};
 
@@ -21,6 +23,7 @@ fn main() {
         "tck",
         "trk",
         "trx",
+        "odx",
         "gifti",
         "half",
         "checkpoint",
@@ -38,6 +41,7 @@ fn main() {
     }
     images(root);
     tractograms(root);
+    densities(root);
     texts(root);
 }
 
@@ -84,6 +88,15 @@ fn tractograms(root: &Path) {
         let path = root.join(format).join(format!("seed.{format}"));
         tractogram.write(path, &Default::default()).expect("a small file");
     }
+}
+
+fn densities(root: &Path) {
+    let fixels = Fixels::new(grid(), &[1, 4], &[0, 2, 3], vec![[0.0, 0.6, 0.8]; 3]);
+    let fixels = fixels.expect("three fixels");
+    let mask = Mask { grid: grid(), voxels: vec![1, 4, 5] };
+    let rows: Vec<f32> = (0..18).map(|i| i as f32).collect();
+    let odx = Odx::from_densities(&mask, 6, &rows, &fixels, &[("afd", &[0.5, 0.25, 1.0])]);
+    odx.write(&root.join("odx/seed.odx")).expect("a small file");
 }
 
 fn texts(root: &Path) {

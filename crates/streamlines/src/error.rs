@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Interrupted;
+use fimbria_image::arrays::ArraysError;
 
 /// A tractogram could not be read or written. Every message names the file.
 #[derive(Debug, thiserror::Error)]
@@ -79,5 +80,14 @@ impl TractogramError {
 
     pub(crate) fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unwritable { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+impl From<ArraysError> for TractogramError {
+    fn from(error: ArraysError) -> Self {
+        match error {
+            ArraysError::Io { action, path, source } => Self::Io { action, path, source },
+            ArraysError::Wrong { path, reason } => Self::Header { path, reason },
+        }
     }
 }

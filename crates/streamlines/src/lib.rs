@@ -19,7 +19,6 @@
 
 mod along;
 pub mod bundle;
-mod column;
 pub mod connectome;
 pub mod edit;
 mod error;
@@ -36,7 +35,6 @@ mod trk;
 mod trx;
 
 pub use along::{LookUp, MapAlong, MapAlongError, Statistic};
-pub use column::{Column, ColumnKind};
 pub use error::TractogramError;
 pub use format::{Format, tractogram_files};
 pub use header::{Group, Header};
@@ -48,3 +46,5 @@ pub use stream::{
 };
 pub use streamlines::Streamlines;
 pub use tractogram::Tractogram;
+
+pub use fimbria_image::arrays::{Column, ColumnKind};

@@ -1,23 +1,11 @@
 //! Files read block by block and files written beside each other.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use fimbria_image::{ByteOrder, Datatype};
 use half::f16;
-
-/// Reads exactly `bytes` more bytes onto the end of `out`, which grows only as they come: a lying
-/// count costs no more memory than the file has bytes.
-pub(crate) fn read_onto(input: &mut impl Read, bytes: u64, out: &mut Vec<u8>) -> io::Result<()> {
-    let before = out.len();
-    input.take(bytes).read_to_end(out)?;
-    if (out.len() - before) as u64 == bytes {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
-}
 
 /// Appends the whole points of three numbers of a floating-point type.
 pub(crate) fn decode_points(

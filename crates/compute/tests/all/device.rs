@@ -35,7 +35,7 @@ fn a_range_outside_the_buffer_is_an_error_with_its_bounds() {
 #[test]
 fn empty_buffers_are_allowed() {
     let Some(device) = opencl_device() else { return };
-    assert_eq!(device.upload::<f32>(&[]).unwrap().to_vec().unwrap(), []);
+    assert!(device.upload::<f32>(&[]).unwrap().to_vec().unwrap().is_empty());
 }
 
 #[test]

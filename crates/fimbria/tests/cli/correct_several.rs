@@ -9,7 +9,7 @@ use crate::util::Folder;
 
 /// A head of 22 volumes that lay still, as two series with sidecars: volumes that lie one voxel farther along the phase
 /// encoding in the first, and one voxel back in the second; a field that says so; `whole.nii` as it is.
-fn with_opposed_series() -> Folder {
+pub(crate) fn with_opposed_series() -> Folder {
     let folder = Folder::new();
     let head = "phantom head --size 27,30,22 --voxel 6 --shells 1000:20 --snr 30";
     folder.done(&format!("{head} -o raw"));
@@ -69,7 +69,13 @@ const OPPOSED: &str = "correct a.nii b.nii --mask raw/mask.nii.gz --eddy none --
 #[test]
 fn opposed_series_are_one_by_a_field_and_volumes_keep_their_order() {
     let folder = with_opposed_series();
-    folder.done(&format!("{OPPOSED} --field field.nii --field-unit hz -o out"));
+    // Each with its own table by name.
+    for (name, extension) in [("a", "bval"), ("a", "bvec"), ("b", "bval"), ("b", "bvec")] {
+        let [from, to] = ["", "of_"].map(|of| folder.join(&format!("{of}{name}.{extension}")));
+        fs::rename(from, to).unwrap();
+    }
+    let tables = "--fslgrad of_a.bvec of_a.bval --fslgrad of_b.bvec of_b.bval";
+    folder.done(&format!("{OPPOSED} {tables} --field field.nii --field-unit hz -o out"));
     let (raw, out) = (folder.image("raw/dwi.nii.gz"), folder.image("out/dwi.nii.gz"));
     assert_eq!(out.n_volumes, raw.n_volumes);
     let mask = folder.image("out/mask.nii.gz");
@@ -91,9 +97,15 @@ fn opposed_series_are_one_by_a_field_and_volumes_keep_their_order() {
         let text = fs::read_to_string(folder.join(file)).unwrap();
         text.split_whitespace().map(|b| b.parse().unwrap()).collect()
     };
-    assert_eq!(bvals("out/dwi.bval"), [bvals("a.bval"), bvals("b.bval")].concat());
+    assert_eq!(bvals("out/dwi.bval"), [bvals("of_a.bval"), bvals("of_b.bval")].concat());
     let record = folder.json("out/run.json");
     assert_eq!(record["phase_encoding"], serde_json::json!(["j", "j-"]));
+    let said = folder.json("out/dwi.json");
+    assert!(
+        said["SusceptibilityDistortionCorrection"].as_str().unwrap().contains("a map of the field")
+    );
+    assert!(said.get("PhaseEncodingDirection").is_none() && said.get("TotalReadoutTime").is_none());
+    assert_eq!(said["EddyCurrentCorrection"], "none");
     let scale = record["intensity_scales"][1].as_f64().unwrap();
     assert!((scale - 1.0).abs() < 0.02, "{scale}");
 }
@@ -137,9 +149,14 @@ fn series_that_do_not_go_together_are_refused_by_name() {
         assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
         assert!(!folder.join("out").exists());
     }
-    let ran = folder.run(&format!("{OPPOSED} --bval a.bval --bvec a.bvec -o out"));
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 --bval and 1 --bvec for 2 series"), "{}", ran.stderr);
+    for (tables, word) in [
+        ("--bval a.bval --bvec a.bvec", "1 --bval for 2 series"),
+        ("--grad a.b --grad b.b --grad c.b", "3 --grad for 2 series"),
+    ] {
+        let ran = folder.run(&format!("{OPPOSED} {tables} -o out"));
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(word), "{}", ran.stderr);
+    }
     let ran = folder.done(&format!("{OPPOSED} --keep-distortion -o out"));
     assert!(ran.stderr.contains("series are distorted in different ways"), "{}", ran.stderr);
 }

@@ -1,9 +1,12 @@
 //! `fimbria fixel`.
 
+use std::fs;
 use std::process::{Command, Stdio};
 
 use fimbria_image::fixels::Fixels;
+use fimbria_image::odx::Odx;
 use fimbria_image::{Image, WriteOptions, write_image};
+use fimbria_streamlines::Tractogram;
 use fimbria_tensors::sh::{ShBasis, evaluate, sh_count};
 
 use crate::tractogram::with_tractogram;
@@ -112,9 +115,101 @@ fn of_a_folder_of_fixels_only_streamlines_are_counted() {
     let ran = folder.run("fixel fixels -o out");
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("--tractogram"), "{}", ran.stderr);
-    std::fs::remove_file(folder.join("fixels/index.mif")).unwrap();
+    fs::remove_file(folder.join("fixels/index.mif")).unwrap();
     let error = folder.failed("fixel fixels --tractogram a.trx -o out");
     assert!(error.contains("has no index"), "{error}");
     let error = folder.failed("fixel fod.nii --sh-basis mrtrix --least-peak 100 -o out");
     assert!(error.contains("no density has a lobe above 100"), "{error}");
+}
+
+/// Each voxel's fixels by direction, and the value of each, whatever their numbers.
+fn by_voxel(fixels: &Fixels, values: &[f32]) -> Vec<Vec<([f32; 3], f32)>> {
+    let of_voxel = |[first, count]: &[u32; 2]| {
+        let own = (*first..first + count).map(|fixel| fixel as usize);
+        own.map(|fixel| (fixels.dirs_ras[fixel], values[fixel])).collect()
+    };
+    fixels.of_voxel.iter().map(of_voxel).collect()
+}
+
+#[test]
+fn an_odx_has_the_fixels_of_the_folder_and_the_densities() {
+    let folder = with_crossings();
+    folder.done("fixel fod.nii --sh-basis mrtrix --format nii -o images");
+    folder.done("fixel fod.nii --sh-basis mrtrix --format odx -o one");
+    assert_eq!(folder.names("one"), ["fixels.odx", "run.json"]);
+    let (fixels, values) = read(&folder, "images", &["peak"]);
+    let odx = Odx::read(&folder.join("one/fixels.odx")).unwrap();
+    let names: Vec<_> = odx.per_fixel.iter().map(|column| &*column.kind.name).collect();
+    assert_eq!(names, ["afd", "amplitude", "disp"]);
+    let peaks: Vec<f32> = odx.per_fixel[1].values().map(|value| value as f32).collect();
+    assert_eq!(by_voxel(&odx.fixels().unwrap(), &peaks), by_voxel(&fixels, &values[0]));
+    // Taken apart again it is what the image is.
+    folder.done("fixel one/fixels.odx --format nii -o again");
+    assert_eq!(read(&folder, "again", &["peak"]), (fixels, values));
+    // So are its peaks, and what runs through it.
+    folder.done("peaks fod.nii --sh-basis mrtrix --format nii -o peaks");
+    folder.done("peaks one/fixels.odx --format nii -o peaks_of_odx");
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(bytes("peaks/peaks.nii") == bytes("peaks_of_odx/peaks.nii"));
+    let track = "--seeds labels.nii -n 3 --tracks tck";
+    folder.done(&format!("track fod.nii --sh-basis mrtrix {track} -o lines"));
+    folder.done(&format!("track one/fixels.odx {track} -o lines_of_odx"));
+    let lines = |name: &str| Tractogram::read(folder.join(name)).unwrap().streamlines;
+    assert_eq!(lines("lines/tracks.tck"), lines("lines_of_odx/tracks.tck"));
+}
+
+#[test]
+fn harmonics_of_dipy_become_those_of_mrtrix_in_an_odx() {
+    let folder = with_crossings();
+    folder.done("fixel fod.nii --sh-basis dipy --frame scanner --format odx -o one");
+    let odx = Odx::read(&folder.join("one/fixels.odx")).unwrap();
+    let harmonics = odx.harmonics.unwrap();
+    let fod = fimbria_image::read_image(folder.join("fod.nii")).unwrap();
+    for (row, voxel) in harmonics.rows.chunks(harmonics.width).zip(&odx.voxels) {
+        for (c, (place, sign)) in ShBasis::Dipy.in_mrtrix(8).into_iter().enumerate() {
+            assert_eq!(row[place], fod.volume(c)[*voxel as usize] * sign as f32);
+        }
+    }
+    // In axes of the voxels, which are turned here, they stay where they are.
+    let ran = folder.done("fixel fod.nii --sh-basis dipy --format odx -o turned");
+    assert!(ran.stderr.contains("densities in voxel axes"), "{}", ran.stderr);
+    assert_eq!(Odx::read(&folder.join("turned/fixels.odx")).unwrap().harmonics, None);
+}
+
+#[test]
+fn an_odx_of_fixels_goes_into_a_folder_and_streamlines_are_counted_along_it() {
+    let folder = with_crossings();
+    folder.done("fixel fod.nii --sh-basis mrtrix --tractogram a.trx --format nii -o images");
+    let (fixels, values) = read(&folder, "images", &["tdi", "peak"]);
+    let columns = [("amplitude", &*values[1]), ("qa", &*values[1])];
+    Odx::from_fixels(&fixels, &columns).write(&folder.join("theirs.odx")).unwrap();
+    folder.done("fixel theirs.odx --tractogram a.trx --format nii -o counted");
+    let (given, counted) = read(&folder, "counted", &["tdi", "peak", "qa"]);
+    assert_eq!(by_voxel(&given, &counted[0]), by_voxel(&fixels, &values[0]));
+    assert_eq!(by_voxel(&given, &counted[2]), by_voxel(&fixels, &values[1]));
+    assert_eq!(counted[1], counted[2]);
+    folder.done("fixel images --format odx -o one");
+    assert_eq!(Odx::read(&folder.join("one/fixels.odx")).unwrap().fixels().unwrap(), given);
+    let error = folder.failed("peaks theirs.odx -o peaks");
+    assert!(error.contains("has no densities"), "{error}");
+}
+
+#[test]
+fn an_odx_whose_basis_is_not_the_one_asked_for_is_refused() {
+    let folder = with_crossings();
+    folder.done("fixel fod.nii --sh-basis mrtrix --format odx -o one");
+    let error = folder.failed("peaks one/fixels.odx --sh-basis dipy -o peaks");
+    assert!(error.contains("tournier07, not of dipy"), "{error}");
+    // Of DIPY's two none is said.
+    let mut odx = Odx::read(&folder.join("one/fixels.odx")).unwrap();
+    let harmonics = odx.harmonics.as_mut().unwrap();
+    (harmonics.basis, harmonics.legacy) = ("descoteaux07".to_owned(), None);
+    odx.write(&folder.join("which.odx")).unwrap();
+    let error = folder.failed("peaks which.odx -o peaks");
+    assert!(error.contains("dipy or dipy-legacy"), "{error}");
+    folder.done("peaks which.odx --sh-basis dipy-legacy -o peaks");
+    for option in ["--hot", "--peaks"] {
+        let ran = folder.run(&format!("track which.odx {option} --seeds labels.nii -o lines"));
+        assert!(ran.stderr.contains("has no use"), "{option}: {}", ran.stderr);
+    }
 }

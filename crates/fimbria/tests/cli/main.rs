@@ -54,6 +54,7 @@ mod records;
 mod regions;
 mod replay;
 mod report;
+mod response;
 mod run;
 mod run_plan;
 mod sift2;

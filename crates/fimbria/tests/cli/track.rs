@@ -280,7 +280,7 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
 }
 
 /// `(v.u)^8` along the image's x axis everywhere.
-fn with_densities() -> Folder {
+pub(crate) fn with_densities() -> Folder {
     let folder = with_samples();
     let turn = grid().ras_from_vox.rotation();
     let v = [turn[0][0], turn[1][0], turn[2][0]];
@@ -315,6 +315,10 @@ fn so_many_streamlines_through_densities_as_asked_for_are_kept_whatever_the_thre
     assert_eq!(tracks, read("b/tracks.trx"));
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(bytes("a/visits.nii.gz") == bytes("b/visits.nii.gz"));
+    let line = format!("{line} --seeds-by dynamic --tracks tck");
+    folder.done(&format!("{line} -o c --threads 1"));
+    folder.done(&format!("{line} -o d --threads 3"));
+    assert!(bytes("c/tracks.tck") == bytes("d/tracks.tck"));
     // What was started in vain counts for nothing but the number started.
     let counts = &folder.json("a/run.json")["stages"][1]["counts"];
     assert_eq!(counts["kept"], 1500);

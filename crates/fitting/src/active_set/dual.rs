@@ -13,9 +13,10 @@ const MANY_ROUNDS: u32 = 250;
 /// Constraints taken in that leave no more rounding than the tolerance allows.
 const FEW_ROUNDS: u32 = 6;
 /// Square distance from the active constraints below which one follows from them and takes the place of one.
-pub(super) const DEPENDENT: f64 = 1e-9;
-/// Square distance below which rounding of the inverse could hide that.
-const NEAR: f64 = 1e-5;
+pub const DEPENDENT: f64 = 1e-9;
+/// Square distance from the active constraints below which rounding of the inverse could hide that one follows from
+/// them.
+pub const NEAR: f64 = 1e-5;
 /// Times that rounding may spoil the inverse of a programme.
 const MOST_RENEWALS: u32 = 20;
 /// What regularisation may leave violated of the scale of a programme that has a solution.

@@ -53,7 +53,7 @@ mod sums;
 mod tests;
 
 pub use constraints::Constraints;
-pub use dual::{Outcome, Verdict};
+pub use dual::{DEPENDENT, NEAR, Outcome, Verdict};
 pub use inverse::REGULARISATION;
 pub use kkt::{KktResidual, kkt};
 pub use metric::invert;

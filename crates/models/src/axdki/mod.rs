@@ -25,6 +25,8 @@ use crate::{Fitted, ProtocolError};
 const AXES_B_MAX: f64 = 1500.0;
 /// Least and largest diffusivity, µm²/ms.
 const DIFFUSIVITY: [f64; 2] = [0.01, 4.0];
+/// Kurtosis divides by squared diffusivities: at or below this, µm²/ms, it is that of noise.
+const LEAST_DIVISOR: f32 = 2.0 * DIFFUSIVITY[0] as f32;
 /// Largest D̄² W, µm⁴/ms²: that of a kurtosis of 3 at a mean diffusivity of 1.6.
 const LARGEST_BEND: f64 = 8.0;
 /// Tangents of the axis are at most this: 79° from that of the tensor.
@@ -146,11 +148,16 @@ impl VoxelModel<8> for AxiallySymmetric {
     fn values(&self, p: &[f32; 8], frame: &[f32], scale: f32, out: &mut [f32]) {
         let [s0, along, across, v_along, v_across, v_mean, t1, t2] = *p;
         let mean = (along + 2.0 * across) / 3.0;
-        let w = [v_along, v_across, v_mean].map(|v| v / (mean * mean));
-        let relative = |v: f32, d: f32| v / (d * d);
+        let relative = |v: f32, d: f32| if d > LEAST_DIVISOR { v / (d * d) } else { f32::NAN };
+        let w = [v_along, v_across, v_mean].map(|v| relative(v, mean));
         out[..3].copy_from_slice(&[mean, along, across].map(|d| d * MM2_PER_S));
         out[3..6].copy_from_slice(&w);
-        out[6] = mean_kurtosis([along, across], [v_along, v_across, v_mean].map(f64::from)) as f32;
+        out[6] = match along.min(across) > LEAST_DIVISOR {
+            true => {
+                mean_kurtosis([along, across], [v_along, v_across, v_mean].map(f64::from)) as f32
+            }
+            false => f32::NAN,
+        };
         out[7] = relative(v_along, along);
         out[8] = relative(v_across, across);
         out[9] = s0 * scale;
@@ -252,7 +259,8 @@ pub fn check(gradients: &GradientTable, b_max_s_per_mm2: Option<f64>) -> Result<
 }
 
 /// Fits the model to all volumes of each voxel: maps `MD`, `AD`, `RD`, `Wpar`, `Wperp`, `MKT`, `MK`, `AK`, `RK`,
-/// `S0`, `direction` (3), `residual`, `status`.
+/// `S0`, `direction` (3), `residual`, `status`. Kurtoses that divide by next to no diffusivity are NaN, with status
+/// [`Undefined`](fimbria_image::Status::Undefined).
 ///
 /// # Errors
 /// [`CurveError`]; needed are 3 different b, 0 may be one, and directions that determine a tensor.

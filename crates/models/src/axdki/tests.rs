@@ -75,3 +75,20 @@ fn parameters_come_back_from_their_maps() {
         assert!((before - after).abs() < 1e-5, "{before} {after}");
     }
 }
+
+#[test]
+fn kurtosis_is_nothing_where_there_is_next_to_no_diffusion() {
+    let model = AxiallySymmetric { samples: Vec::new() };
+    let frame = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let least = DIFFUSIVITY[0] as f32;
+    let names: Vec<_> = specs().into_iter().map(|spec| spec.name).collect();
+    let undefined = |along: f32, across: f32| {
+        let mut values = [0.0; 13];
+        model.values(&[1.0, along, across, 0.02, 0.02, 0.02, 0.0, 0.0], &frame, 1.0, &mut values);
+        let names = names.iter().zip(values).filter(|(_, value)| value.is_nan());
+        names.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(undefined(least, least), ["Wpar", "Wperp", "MKT", "MK", "AK", "RK"]);
+    assert_eq!(undefined(1.5, least), ["MK", "RK"]);
+    assert!(undefined(1.5, 0.3).is_empty());
+}

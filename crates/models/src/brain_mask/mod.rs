@@ -2,7 +2,8 @@
 //! trained weights.
 //!
 //! 1. Tissue is told from the rest by an image in which the brain is the brightest large thing: the
-//!    mean of the weighted volumes of a series (fluid, fat and eyes are dark there), or a magnitude.
+//!    mean of the weighted volumes of a series (fluid, fat and eyes are dark there) without what noise
+//!    adds in air, or a magnitude.
 //!    It is compared with the brain's own level around each voxel (`level`), so that coils near
 //!    the skin do not matter.
 //! 2. The core of the brain is the largest piece of tissue that still hangs together where only
@@ -74,11 +75,14 @@ pub fn brain_mask(
     let [bright, tissue] = mean_volumes(signals, [&unweighted, &weighted], workers);
     workers.install(|| {
         let bright = smoothed(bright);
-        if weighted.is_empty() {
-            brain(&bright, MAGNITUDE, None)
-        } else {
-            brain(&smoothed(tissue), WEIGHTED, Some(&bright))
+        if !weighted.is_empty() {
+            let mask = brain(&without_air(smoothed(tissue)), WEIGHTED, Some(&bright));
+            // Where air is as bright as the brain, the weighted volumes tell nothing.
+            if mask.len() < bright.grid.len() {
+                return mask;
+            }
         }
+        brain(&bright, MAGNITUDE, None)
     })
 }
 
@@ -191,6 +195,21 @@ fn brighter(values: &[f32]) -> impl Fn(&f32) -> bool + Send + Sync + use<> {
     // Of equal values all that are above zero are bright.
     let limit = if values.iter().any(|value| *value > limit) { limit } else { 0.0 };
     move |value| *value > limit
+}
+
+/// What the noise of magnitudes adds taken off, by its level in air: the median of what is dark. Squares of signal
+/// and noise add up.
+fn without_air(mut image: Image) -> Image {
+    let is_bright = brighter(&image.data);
+    let mut dark: Vec<f32> = image.data.iter().copied().filter(|value| !is_bright(value)).collect();
+    if !dark.is_empty() {
+        let middle = dark.len() / 2;
+        let air = dark.select_nth_unstable_by(middle, f32::total_cmp).1.max(0.0);
+        image.data.iter_mut().for_each(|value| {
+            *value = (*value * value.abs() - air * air).max(0.0).sqrt();
+        });
+    }
+    image
 }
 
 /// The median of each voxel and its two neighbours along one axis after the other; at an end, of

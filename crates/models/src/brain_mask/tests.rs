@@ -123,6 +123,35 @@ fn coils_near_the_skin_do_not_matter() {
     assert!(dice(&mask, &truth) > CLOSE, "{}", dice(&mask, &truth));
 }
 
+/// With the level that noise of magnitudes has in air in the weighted volume, and a twentieth of unevenness.
+fn with_air(
+    (mut image, gradients, truth): (Image, GradientTable, Mask),
+    air: f32,
+) -> (Image, GradientTable, Mask) {
+    for (voxel, value) in image.volume_mut(1).iter_mut().enumerate() {
+        let uneven = 0.95 + 0.1 * (voxel * 7919 % 13) as f32 / 12.0;
+        *value = value.hypot(air) * uneven;
+    }
+    (image, gradients, truth)
+}
+
+#[test]
+fn air_nearly_as_bright_as_the_brain_does_not_matter() {
+    // 0.45 of the brain's level: of b = 3000 at a signal-to-noise ratio of 15.
+    let (image, gradients, truth) = with_air(series(2.5, false), 90.0);
+    let mask = brain_mask(&image, &gradients, &Workers::new(2).unwrap());
+    assert!(dice(&mask, &truth) > CLOSE, "{}", dice(&mask, &truth));
+}
+
+#[test]
+fn weighted_volumes_of_noise_alone_leave_the_mask_to_the_others() {
+    let (mut image, gradients, _) = series(4.0, false);
+    image.volume_mut(1).fill(100.0);
+    let mask = brain_mask(&image, &gradients, &Workers::new(2).unwrap());
+    let unweighted = Image { n_volumes: 1, data: image.volume(0).to_vec(), grid: image.grid };
+    assert_eq!(mask, magnitude_mask(unweighted, &Workers::new(2).unwrap()));
+}
+
 #[test]
 fn small_voxels_make_the_same_mask() {
     let (image, gradients, truth) = series(1.7, true);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
 use fimbria_fitting::lm::{Model, Parameter, Rows, Weights};
-use fimbria_image::{MapKind, MapSpec};
+use fimbria_image::{MapKind, MapSpec, Status};
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
@@ -36,7 +36,7 @@ pub(crate) trait VoxelModel<const P: usize>: Model<P> {
     fn specs(&self) -> Vec<MapSpec>;
 
     /// The values of a voxel's maps, volume by volume, from its parameters and constants; `scale`
-    /// brings signals to input units.
+    /// brings signals to input units. NaN is what the parameters do not define.
     fn values(&self, p: &[f32; P], constants: &[f32], scale: f32, out: &mut [f32]);
 
     /// The parameters that have these values.
@@ -235,6 +235,10 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
                 *value = constants[k * scaled.stride + voxel];
             }
             self.model.values(&p, &known, scale, &mut values);
+            let is_undefined = values.iter().any(|value| value.is_nan());
+            if is_undefined && matches!(status, Status::Fitted | Status::Constrained) {
+                rows[status_row][lane] = Status::Undefined.code();
+            }
             for (row, &value) in rows.iter_mut().zip(&values) {
                 row[lane] = value;
             }

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{HostError, SimdLevel, Workers};
-use fimbria_fitting::expr::{Names, Precision};
+use fimbria_fitting::expr::Precision;
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, Expression, LmError, LmOptions, Problems, Rows, Sigma, Starts, Weights,
 };
 use fimbria_image::{MapSpec, Status};
 
-use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
+use super::{ExprFitError, ExprOptions, Parameter, maps, read};
 use crate::curve::{Likelihood, Protocol};
 use crate::precision::{arithmetic_of, cost_in, of_kernels};
 use crate::voxelwise::{Cost, DeviceVoxelFit, Moved, Tile, VoxelFit, in_columns};
@@ -49,26 +49,12 @@ impl<'a> ExprFit<'a> {
         noise: Noise,
         options: &'a ExprOptions,
     ) -> Result<Self, ExprFitError> {
-        let parameters: Vec<&str> = options.parameters.iter().map(|p| p.name.as_str()).collect();
-        let samples: Vec<&str> =
-            COVARIATES.into_iter().chain(options.acquired.iter().map(|of| of.0.as_str())).collect();
-        let taken = [named, &samples[COVARIATES.len()..]].concat();
-        check_names(&parameters, &taken, options.curve.errors)?;
-        for Parameter { name, start, lower, upper, .. } in &options.parameters {
-            // A bound may be infinite; a start may not, nor any of them be NaN.
-            if !(start.is_finite() && lower <= start && start <= upper) {
-                let (start, lower, upper) = (*start, *lower, *upper);
-                return Err(ExprFitError::Bounds { name: name.clone(), start, lower, upper });
-            }
-        }
+        let expression = read(options, named)?;
         let sigma = match noise {
             Noise::Map => Sigma::Constant(named.len()),
             Noise::Level(sigma) => Sigma::Shared(sigma as f32),
             Noise::Unknown => Sigma::Shared(0.0),
         };
-        let names = Names { parameters: &parameters, samples: &samples, problems: named };
-        let expression = Expression::new(&options.formula, &names)
-            .map_err(|reason| ExprFitError::Formula { formula: options.formula.clone(), reason })?;
         let covariates = volumes.iter().flat_map(|&volume| {
             let [x, y, z] = protocol.dirs_ras[volume];
             let acquired = options.acquired.iter().map(move |(_, values)| values[volume]);
@@ -84,7 +70,7 @@ impl<'a> ExprFit<'a> {
                 covariance: options.curve.errors,
             },
             covariates: covariates.collect(),
-            n_covariates: samples.len(),
+            n_covariates: options.samples().len(),
             n_volumes: volumes.len(),
             n_constants: named.len() + usize::from(noise == Noise::Map),
         };

@@ -11,8 +11,8 @@ mod starts;
 use std::borrow::Cow;
 
 use fimbria_compute::{Backend, Progress};
-use fimbria_fitting::expr::Names;
-use fimbria_fitting::lm::{ExpressionError, LmError};
+use fimbria_fitting::expr::{Names, ParseErrorKind};
+use fimbria_fitting::lm::{Expression, ExpressionError, LmError};
 use fimbria_image::{GradientTable, GridMismatch, Image, MapSpec, Mask, SignalSource};
 
 pub use fimbria_fitting::lm::Parameter;
@@ -44,6 +44,13 @@ pub struct ExprOptions {
     pub curve: CurveOptions,
 }
 
+impl ExprOptions {
+    /// What the formula may take of each volume, by name.
+    fn samples(&self) -> Vec<&str> {
+        COVARIATES.into_iter().chain(self.acquired.iter().map(|(name, _)| name.as_str())).collect()
+    }
+}
+
 /// Maps that a formula takes as constants of each voxel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VoxelConstants<'a> {
@@ -66,10 +73,13 @@ pub enum ExprFitError {
     },
     /// A parameter or constant that formulas or files cannot have.
     #[error(
-        "'{0}' cannot be a name: a letter, then letters, digits and '_', not twice, and none \
-             of b, gx, gy, gz, pi, residual, iterations, status"
+        "'{0}' cannot be a name: a letter, then letters, digits and '_', and none of b, gx, gy, gz, \
+         pi, residual, iterations, status"
     )]
     Name(String),
+    /// Two parameters or constants that formulas or files cannot tell apart.
+    #[error("the name '{0}' is given twice: names differ by more than the case of letters")]
+    Twice(String),
     /// A parameter of which a bound or the start is no number, or out of order.
     #[error("parameter {name}: start {start} and bounds {lower} to {upper} do not go together")]
     Bounds {
@@ -144,6 +154,18 @@ pub enum ExprFitError {
     /// The fit itself failed.
     #[error(transparent)]
     Job(#[from] JobError),
+}
+
+impl ExprFitError {
+    /// Whether the formula takes a name that nothing stands for.
+    pub fn is_unknown_name(&self) -> bool {
+        match self {
+            Self::Formula { reason: ExpressionError::Parse(error), .. } => {
+                matches!(error.kind, ParseErrorKind::UnknownName { .. })
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Fits the formula in every voxel of `mask`.
@@ -268,21 +290,48 @@ pub fn maps(formula: &str, parameters: &[Parameter], errors: bool) -> Vec<MapSpe
     maps
 }
 
+/// Reads the formula over its parameters, the numbers of each volume and these constants of each voxel.
+///
+/// # Errors
+/// [`ExprFitError`] for what no series can be fitted with.
+pub fn read(options: &ExprOptions, constants: &[&str]) -> Result<Expression, ExprFitError> {
+    let parameters: Vec<&str> = options.parameters.iter().map(|p| p.name.as_str()).collect();
+    let samples = options.samples();
+    let taken = [constants, &samples[COVARIATES.len()..]].concat();
+    check_names(&parameters, &taken, options.curve.errors)?;
+    for Parameter { name, start, lower, upper, .. } in &options.parameters {
+        // A bound may be infinite; a start may not, nor any of them be NaN.
+        if !(start.is_finite() && lower <= start && start <= upper) {
+            let (start, lower, upper) = (*start, *lower, *upper);
+            return Err(ExprFitError::Bounds { name: name.clone(), start, lower, upper });
+        }
+    }
+    let names = Names { parameters: &parameters, samples: &samples, problems: constants };
+    Expression::new(&options.formula, &names)
+        .map_err(|reason| ExprFitError::Formula { formula: options.formula.clone(), reason })
+}
+
 /// Names must be names, differ from each other and from what is there already; those of maps also
 /// on file systems that do not tell cases apart.
 fn check_names(parameters: &[&str], constants: &[&str], errors: bool) -> Result<(), ExprFitError> {
-    let mut known: Vec<&str> = COVARIATES.iter().chain(&["pi"]).copied().collect();
+    let mut known: Vec<&str> = Vec::new();
     for name in parameters.iter().chain(constants) {
-        if !Names::is_name(name) || known.contains(name) {
+        if !Names::is_name(name) || COVARIATES.contains(name) || *name == "pi" {
             return Err(ExprFitError::Name((*name).to_owned()));
+        }
+        if known.contains(name) {
+            return Err(ExprFitError::Twice((*name).to_owned()));
         }
         known.push(name);
     }
-    let mut files: Vec<String> = TAKEN.map(str::to_owned).to_vec();
+    let mut files: Vec<String> = Vec::new();
     for name in parameters {
         let file = name.to_lowercase();
-        if files.contains(&file) {
+        if TAKEN.contains(&file.as_str()) {
             return Err(ExprFitError::Name((*name).to_owned()));
+        }
+        if files.contains(&file) {
+            return Err(ExprFitError::Twice((*name).to_owned()));
         }
         if errors {
             files.push(format!("{file}_error"));

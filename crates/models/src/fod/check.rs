@@ -6,7 +6,7 @@ use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError, HostBuffer};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Silent, SimdLevel};
-use fimbria_image::GradientTable;
+use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, evaluate};
 use fimbria_tensors::starts::half_sphere;
 
@@ -139,16 +139,22 @@ fn compare(
     };
     let fitted = tiles.fit(on_cpu, SimdLevel::best());
 
+    // What the kernel leaves to the CPU is a small part.
+    let status = &found[found.len() - n..];
+    let has_ended = |lane: &usize| Status::from_code(status[*lane]) != Status::NotConverged;
+    let ended: Vec<usize> = (0..n).filter(has_ended).collect();
+    let is_few = 10 * ended.len() < 9 * n;
     // Densities and amounts as they are; the residual over a typical signal. The status differs
     // where a constraint only just binds.
     let numbers = |rows: &[f32]| -> Vec<f64> {
         let scale = |row: usize| if row == n_rows - 2 { 1e-2 } else { 1.0 };
         let rows = rows.chunks_exact(n).take(n_rows - 1).enumerate();
-        rows.flat_map(|(r, row)| row.iter().map(move |&x| f64::from(x) * scale(r))).collect()
+        let value = |r: usize, row: &[f32], lane: usize| f64::from(row[lane]) * scale(r);
+        rows.flat_map(|(r, row)| ended.iter().map(move |&lane| value(r, row, lane))).collect()
     };
     let mut comparison =
         Comparison::of_numbers(&numbers(&expected), &numbers(&found), 3.0, TOLERANCE);
-    if fitted.is_err() {
+    if fitted.is_err() || is_few {
         comparison.max_error = f64::INFINITY;
     }
     Ok(comparison)

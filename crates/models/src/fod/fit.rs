@@ -110,7 +110,8 @@ fn warn_of_low_b(gradients: &GradientTable, progress: &dyn Progress) -> Result<(
     if shelled.single && b < LOW_B {
         progress.warn(&format!(
             "three tissues of one shell at b = {b:.0} s/mm²: fibres that cross are taken for grey \
-             matter in part; densities are too small there and directions less certain"
+             matter in part; densities are too small there and directions less certain (for \
+             directions alone --tissues white finds more of them)"
         ));
     }
     Ok(())

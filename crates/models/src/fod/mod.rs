@@ -49,6 +49,7 @@ pub use deconvolution::Deconvolution;
 pub use error::FodError;
 pub use fit::{FodFit, check_directions, fit, maps};
 pub use group::Group;
+pub use mean_response::Brightness;
 pub use options::{FodOptions, REGULARISATION, Tissues};
 pub use response::{Response, ResponseError, Responses};
 pub use sphere::N_DIRECTIONS;

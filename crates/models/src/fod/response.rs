@@ -139,9 +139,7 @@ impl Response {
                 Err(ResponseError::Unnamed { rows: self.zonal.len(), data })
             };
         };
-        let same = |b: f64, shell: &Shell| {
-            (b - shell.b_s_per_mm2).abs() <= SAME_B.max(SAME_B_RELATIVE * shell.b_s_per_mm2)
-        };
+        let same = |b: f64, shell: &Shell| is_same_b(b, shell.b_s_per_mm2);
         if !b.iter().all(|&b| shells.iter().any(|shell| same(b, shell))) {
             return Err(ResponseError::OtherShells { response: b.clone(), data });
         }
@@ -152,6 +150,11 @@ impl Response {
         };
         Ok(shells.iter().map(nearest).collect())
     }
+}
+
+/// Whether b is that of a shell, both in s/mm².
+pub(super) fn is_same_b(b: f64, of_shell: f64) -> bool {
+    (b - of_shell).abs() <= SAME_B.max(SAME_B_RELATIVE * of_shell)
 }
 
 fn number(text: &str, line: usize) -> Result<f64, ResponseError> {

@@ -210,8 +210,32 @@ fn protocol(gradients: &GradientTable, options: &MapmriOptions) -> Result<Protoc
             format!("pulses of {small_delta_s} s that are {big_delta_s} s apart"),
         ));
     }
+    let gradient = gradient_of(protocol.b.iter().copied().fold(0.0, f64::max), options);
+    if gradient > STRONGEST_GRADIENT {
+        return Err(refused(
+            "pulses that a scanner can make: their deltas are in milliseconds",
+            format!(
+                "{} and {} ms, for which the largest b takes {gradient:.0} T/m",
+                1e3 * small_delta_s,
+                1e3 * big_delta_s
+            ),
+        ));
+    }
     Ok(protocol)
 }
+
+/// The gradient, T/m, of two pulses that make a b of so many ms/µm²: b = (γ G δ)² (Δ - δ/3).
+fn gradient_of(b: f64, options: &MapmriOptions) -> f64 {
+    let MapmriOptions { big_delta_s, small_delta_s, .. } = *options;
+    let b_s_per_m2 = b * 1e9;
+    (b_s_per_m2 / (big_delta_s - small_delta_s / 3.0)).sqrt() / (GAMMA * small_delta_s)
+}
+
+/// γ of protons, rad/s/T.
+const GAMMA: f64 = 2.675_221_9e8;
+/// Beyond the strongest gradients of spectrometers, T/m: deltas in seconds where milliseconds are due take 30,000 times
+/// what they should.
+const STRONGEST_GRADIENT: f64 = 100.0;
 
 /// Whether a gradient table determines the series, and pulses are possible.
 ///

@@ -209,7 +209,7 @@ fn what_cannot_be_fitted_is_said() {
         (options("S0*b"), "parameter 'D' has no influence"),
         (with(&|o| o.parameters[0].name = "b".into()), "'b' cannot be a name"),
         (with(&|o| o.parameters[0].name = "Status".into()), "'Status' cannot be a name"),
-        (with(&|o| o.parameters[0].name = "d".into()), "'D' cannot be a name"),
+        (with(&|o| o.parameters[0].name = "d".into()), "the name 'D' is given twice"),
         (with(&|o| o.parameters[1].lower = 2.0), "parameter D: start 1 and bounds 2 to 5"),
         (with(&|o| o.parameters[1].start = f64::NAN), "parameter D: start NaN"),
         (with(&|o| o.curve.b_max_s_per_mm2 = Some(f64::NAN)), "the largest b to use is NaN"),

@@ -193,4 +193,9 @@ fn too_little_is_refused_with_what_is_needed() {
     let longer = MapmriOptions { small_delta_s: 0.1, ..options };
     let error = mapmri::check(&table(), &longer).unwrap_err().to_string();
     assert!(error.contains("0.1 s"), "{error}");
+    // Seconds where milliseconds are due: b = 3 ms/µm² of (γ G δ)² (Δ - δ/3) takes 2,307 T/m.
+    let (big_delta_s, small_delta_s) = (40e-6, 15e-6);
+    let seconds = MapmriOptions { big_delta_s, small_delta_s, ..MapmriOptions::default() };
+    let error = mapmri::check(&table(), &seconds).unwrap_err().to_string();
+    assert!(error.contains("milliseconds") && error.contains("2307 T/m"), "{error}");
 }

@@ -22,6 +22,22 @@ pub enum ConfigError {
         /// What is wrong.
         source: Box<toml::de::Error>,
     },
+    /// Keys that stand in no table.
+    #[error("{path}: {keys} stand in no table: above them comes one in brackets, such as [expr]")]
+    NoTable {
+        /// The file.
+        path: String,
+        /// The keys.
+        keys: String,
+    },
+    /// A table of the file cannot be used.
+    #[error("{path}")]
+    InFile {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: Box<Self>,
+    },
     /// A file of a model with other tables than that of one fit.
     #[error(
         "{path} has {tables}: a file of a model has one table, that of its fit, such as [expr]"
@@ -53,12 +69,6 @@ pub enum ConfigError {
         "several series are made one where they are corrected together: --raw, or a table [correct]"
     )]
     Joined,
-    /// A table by name for several series.
-    #[error(
-        "a gradient table by name is that of one series, and there are several: put each beside its series, of the same \
-         name"
-    )]
-    OneTable,
     /// A table of the file is that of no stage.
     #[error("[{0}] is no stage of a run")]
     Table(String),

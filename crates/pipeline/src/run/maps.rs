@@ -1,14 +1,14 @@
-//! Fits alone over one series, which is read and masked once: what a study makes, and what is named.
+//! Fits alone over a series, which is read and masked once: what a study makes, and what is named.
 
 use fimbria_image::ImageHeader;
 
 use super::plan::Plan;
 use super::{ConfigError, RunConfig};
+use crate::Stage;
 use crate::stages::fits::{FITS, fit_named};
 use crate::stages::in_run::InRunError;
-use crate::stages::load::{Load, LoadError};
+use crate::stages::load::LoadError;
 use crate::stages::studies::{Member, Study};
-use crate::{Stage, bids_entities};
 
 impl RunConfig {
     /// The stages of the fits of a study and of those named besides, each in a folder of its name, after the
@@ -47,12 +47,10 @@ impl RunConfig {
         }
         let config = self.with_settings(settings)?;
         let header = ImageHeader::read(&config.input.dwi).map_err(LoadError::from)?;
-        let gradients = config.input.read_gradients(&header)?.table;
-        let entities = bids_entities(&config.input.dwi);
+        let gradients = config.gradients(&header)?;
+        let entities = config.bids_entities();
         let mut plan = Plan::default();
-        let files = config.input.clone();
-        let mut stages: Vec<Box<dyn Stage>> =
-            vec![Box::new(Load { files, found: Some(config.maps) })];
+        let mut stages = vec![config.first_stage()?];
         for (index, member) in members.into_iter().enumerate() {
             let stage = member.stage(&config.tables, config.maps, &entities)?;
             let folder = member.folder;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::{ConfigError, RunConfig};
+use super::{ConfigError, Preset, RunConfig};
+use crate::Named;
 use crate::options::{Values, in_words};
 use crate::stages::fits::{Fit, fit_named};
 use crate::stages::in_run::InRunError;
@@ -20,10 +21,16 @@ impl RunConfig {
         let text = fimbria_image::read_regular_text(path)
             .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
         let unusable = |source| ConfigError::File { path: name.clone(), source: Box::new(source) };
+        let given: Table = toml::from_str(&text).map_err(unusable)?;
+        let bare = given.iter().filter(|(_, value)| !value.is_table());
+        let bare: Vec<String> = bare.map(|(key, _)| format!("`{key}`")).collect();
+        if !bare.is_empty() {
+            return Err(ConfigError::NoTable { path: name, keys: bare.join(", ") });
+        }
         // Read as a whole first, which says where in the file a mistake is.
         toml::from_str::<Self>(&text).map_err(unusable)?;
         let mut table = Table::try_from(Self::default())?;
-        merge(&mut table, with_words(toml::from_str(&text).map_err(unusable)?));
+        merge(&mut table, with_words(given));
         let mut config: Self = table.try_into().map_err(unusable)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for path in config.input.paths_mut().filter(|path| !path.as_os_str().is_empty()) {
@@ -32,7 +39,9 @@ impl RunConfig {
         for name in config.run.fits.iter_mut().flatten().filter(|name| is_model(name)) {
             *name = folder.join(&*name).to_string_lossy().into_owned();
         }
-        config.check_tables()?;
+        config
+            .check_tables()
+            .map_err(|error| ConfigError::InFile { path: name.clone(), source: Box::new(error) })?;
         for (name, values) in &mut config.tables {
             if let Some(table) = methods::table(name) {
                 (table.paths_beside)(folder, values);
@@ -76,7 +85,7 @@ impl RunConfig {
         Ok(self)
     }
 
-    /// Whether every table is that of a stage, and has its options.
+    /// Whether every table is that of a stage, and has its options, and none that the preset sets.
     fn check_tables(&self) -> Result<(), ConfigError> {
         // What [align] brings along is not missing from others.
         let mut tables = self.tables.clone();
@@ -84,6 +93,11 @@ impl RunConfig {
         for (name, values) in &tables {
             let table = methods::table(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
             (table.check)(values).map_err(InRunError::in_table(name))?;
+        }
+        if let Some(Named(Preset::Study(study))) = self.run.preset {
+            for member in study.members() {
+                member.set_in(&mut self.tables.clone())?;
+            }
         }
         Ok(())
     }
@@ -156,6 +170,14 @@ mod tests {
             let text = format!("{error} {:?}", std::error::Error::source(&error));
             assert!(text.contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_study_sets_is_not_set_again() {
+        let setting = ["run.preset=\"hbcd\"", "dti.bmax=900"].map(str::to_owned);
+        let error = RunConfig::default().with_settings(&setting).unwrap_err().to_string();
+        assert!(error.contains("dti.bmax"), "{error}");
+        RunConfig::default().with_settings(&setting[..1]).unwrap();
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The stages of a run, in order.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fimbria_image::{GradientTable, ImageHeader};
 
 use super::{Asked, ConfigError, RunConfig};
 
-use crate::stages::correct::{self, CorrectSeries, CorrectSettings};
+use crate::stages::correct::{self, CorrectSeries, CorrectSettings, Together};
 use crate::stages::fits::{DTI, FITS, FOD, FitStage};
 use crate::stages::gradients::{CheckGradients, FixGradients};
 use crate::stages::in_run::{InRun, InRunError, RunContext, When, options_of};
@@ -35,8 +35,7 @@ impl RunConfig {
             let table = self.tables.entry(FOD.name().to_owned()).or_default();
             table.insert("order".to_owned(), degree.into());
         }
-        let series = std::iter::once(&self.input.dwi).chain(&self.input.joined);
-        let entities = shared_entities(series.map(PathBuf::as_path));
+        let entities = self.bids_entities();
         let has_peaks = methods.contains(&"peaks");
         // The tensor is fitted first, and densities with their peaks.
         let is_other = |fit: &str| fit != DTI.name() && !(fit == FOD.name() && has_peaks);
@@ -85,13 +84,10 @@ impl RunConfig {
     }
 
     /// The table of the series, and of those that are joined to it.
-    fn gradients(&self, header: &ImageHeader) -> Result<GradientTable, ConfigError> {
-        let others = self.others();
+    pub(super) fn gradients(&self, header: &ImageHeader) -> Result<GradientTable, ConfigError> {
+        let others = self.input.others();
         if !others.is_empty() && !self.corrects() {
             return Err(ConfigError::Joined);
-        }
-        if !others.is_empty() && self.input.names_table() {
-            return Err(ConfigError::OneTable);
         }
         let mut tables = vec![self.input.read_gradients(header)?.table];
         for other in others {
@@ -101,20 +97,30 @@ impl RunConfig {
         Ok(GradientTable::joined(&tables))
     }
 
-    /// The series that are joined to the first.
-    fn others(&self) -> Vec<SubjectFiles> {
-        let joined = self.input.joined.iter();
-        joined.map(|dwi| self.input.repeated_by(dwi.clone())).collect()
+    /// What names of BIDS begin with.
+    pub(super) fn bids_entities(&self) -> String {
+        let joined = self.input.joined.iter().map(|joined| &*joined.dwi);
+        let series = std::iter::once(&*self.input.dwi).chain(joined);
+        self.entities.clone().unwrap_or_else(|| shared_entities(series))
+    }
+
+    /// Which of these series of a session are corrected together by this configuration.
+    ///
+    /// # Errors
+    /// Where the options of the correction are none.
+    pub fn together(&self, series: &[SubjectFiles]) -> Result<Vec<Together>, ConfigError> {
+        let settings: CorrectSettings = options_of(&self.tables, correct::METHOD.name)?;
+        Ok(correct::together(series, &settings))
     }
 
     /// The stage that makes the subject: of a raw series by correcting it, else by reading it.
-    fn first_stage(&self) -> Result<Box<dyn Stage>, InRunError> {
+    pub(super) fn first_stage(&self) -> Result<Box<dyn Stage>, InRunError> {
         let files = self.input.clone();
         if !self.corrects() {
             return Ok(Box::new(Load { files, found: Some(self.maps) }));
         }
         let settings: CorrectSettings = options_of(&self.tables, correct::METHOD.name)?;
-        let others = self.others();
+        let others = files.others();
         let series = std::iter::once(&files).chain(&others).map(|files| &*files.dwi);
         let settings = settings.with_field_beside(series);
         Ok(Box::new(CorrectSeries { files, others, settings, format: self.maps.map_format() }))

@@ -1,9 +1,13 @@
 //! The stage that reads a function on the sphere in every voxel.
 
+mod odx;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::{Progress as _, Workers};
+use fimbria_image::arrays::ArraysError;
+use fimbria_image::odx::Odx;
 use fimbria_image::{
     BvecFrame, GridMismatch, ImageError, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
     counted, read_mask,
@@ -32,7 +36,8 @@ impl Choice for ShBasis {
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct OrientationFiles {
     /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
-    /// where the image itself does not say so), of order 4 to 12 (15, 28, 45, 66 or 91 volumes)
+    /// where the image itself does not say so), of order 4 to 12 (15, 28, 45, 66 or 91 volumes);
+    /// or the harmonics of an ODX
     #[arg(value_name = "IMAGE")]
     #[arg(takes = Takes::IMAGE.frame("as --frame says"))]
     pub image: PathBuf,
@@ -118,6 +123,22 @@ pub enum FieldError {
     /// The mask has no voxels.
     #[error("the mask {} has no voxel above zero", .0.display())]
     EmptyMask(PathBuf),
+    /// An ODX cannot be read.
+    #[error(transparent)]
+    Odx(#[from] ArraysError),
+    /// An ODX of fixels alone.
+    #[error("{} has no densities as spherical harmonics (sh/coefficients)", .0.display())]
+    NoHarmonics(PathBuf),
+    /// Harmonics of another basis than was asked for, or of none that is known.
+    #[error("{} has spherical harmonics of {says}{}", path.display(), wanted(*asked))]
+    OdxBasis {
+        /// The ODX.
+        path: PathBuf,
+        /// What it says.
+        says: String,
+        /// What was asked for.
+        asked: Option<ShBasis>,
+    },
 }
 
 /// A function on the sphere in every voxel, as a homogeneous form or as harmonics.
@@ -153,6 +174,14 @@ impl OrientationField {
         check_values(name, &*coefficients, asked(basis), workers)?;
         let frame = frame.unwrap_or(usual_frame(basis));
         Ok(Self { coefficients, order, basis, frame, mask, carried: Carried::default() })
+    }
+}
+
+/// What else could be done about harmonics of another basis.
+fn wanted(asked: Option<ShBasis>) -> String {
+    match asked {
+        Some(asked) => format!(", not of {}: leave --sh-basis out", asked.name()),
+        None => ": --sh-basis says which it is, dipy or dipy-legacy".to_owned(),
     }
 }
 
@@ -201,6 +230,9 @@ impl OrientationFiles {
     /// # Errors
     /// [`FieldError`] where it cannot be read, or says that it holds something else.
     pub fn settled(mut self) -> Result<Self, FieldError> {
+        if Odx::is_named(&self.image) {
+            return Ok(self);
+        }
         let header = ImageHeader::read(&self.image)?;
         let Some(claim) = Claim::from_header(&header) else { return Ok(self) };
         match claim.what {
@@ -223,6 +255,9 @@ impl OrientationFiles {
     /// # Errors
     /// [`FieldError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<OrientationField, FieldError> {
+        if Odx::is_named(&self.image) {
+            return self.read_odx(log);
+        }
         let workers = log.session().on.workers;
         let options = OpenOptions {
             memory_limit: self.memory.map(ByteSize::for_samples),

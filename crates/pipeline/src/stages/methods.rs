@@ -7,6 +7,7 @@ use super::fixel::FIXEL_WRITES;
 use super::in_run::{InRun, When};
 use super::method::{Method, OptionTable, PageSection};
 use super::quality::{JudgeQuality, QualityOptions};
+use super::response::RESPONSE_WRITES;
 use super::studies::fit_of_folder;
 use super::{
     accuracy, align, connectome, correct, field, gradients, guide, life, load, normalise, peaks,
@@ -54,6 +55,7 @@ const TRUTH: &[&Method] = &[&accuracy::METHOD];
 const ALONE: &[&Method] = &[
     &Method { writes: COMPARE_WRITES, ..Method::named("compare") },
     &Method { writes: FIXEL_WRITES, ..Method::named("fixel") },
+    &Method { writes: RESPONSE_WRITES, ..Method::named("response") },
 ];
 
 /// All methods of a run; fits first, as its page has them.

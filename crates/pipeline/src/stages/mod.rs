@@ -46,6 +46,7 @@ pub mod quality;
 mod read_back;
 pub mod regions;
 pub mod report;
+pub mod response;
 pub mod shown;
 pub mod sidecar;
 pub mod sift2;

@@ -90,6 +90,12 @@ pub fn remove_background(
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<Local, QsmError> {
+    // The scanner's frequency and turns that unwrapping chose are a constant: of it nothing is to stay, and numbers of f32
+    // hold more of the rest without it.
+    let sum: f64 = mask.voxels.iter().map(|&v| f64::from(total[v as usize])).sum();
+    let mean = (sum / mask.len().max(1) as f64) as f32;
+    let total: Vec<f32> = total.iter().map(|field| field - mean).collect();
+    let total = total.as_slice();
     let local = match method {
         Background::VSharp { radius_mm, threshold } => {
             vsharp::remove(grid, total, mask, radius_mm, threshold, workers, progress)

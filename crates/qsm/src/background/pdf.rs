@@ -5,9 +5,13 @@ use super::Local;
 use crate::fourier::KSpace;
 use crate::{Geometry, QsmError};
 
-/// The dipoles outside the mask that explain the field inside best: conjugate gradients on
-/// min ‖M (f - D χ)‖², χ = 0 inside. Stopped early, they fit what is smooth, the background, and
+/// The dipoles outside the mask that explain the field inside best, with a constant: conjugate gradients on
+/// min ‖M (f - c - D χ)‖², χ = 0 inside. Stopped early, they fit what is smooth, the background, and
 /// not the local field.
+///
+/// The constant is that of the scanner's frequency, and of the turn that unwrapping chooses. Dipoles outside make
+/// one badly, and it would be the largest part of what they fit. By least squares it is the mean over the mask: `total`
+/// has none there, and it is taken off what dipoles make.
 pub(super) fn remove(
     geometry: &Geometry,
     total: &[f32],
@@ -24,6 +28,10 @@ pub(super) fn remove(
         field[v as usize] = total[v as usize];
     }
     let (inside, field) = (space.pad(&inside), space.pad(&field));
+    let leave_constant = |x: &mut [f32]| {
+        let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / mask.len() as f64;
+        x.iter_mut().zip(&inside).for_each(|(x, m)| *x -= mean as f32 * m);
+    };
     let dipole = |x: &[f32], keep: &dyn Fn(f32) -> f32| {
         let mut spectrum = space.forward(x);
         spectrum.iter_mut().zip(&space.dipole).for_each(|(x, d)| *x *= *d);
@@ -33,7 +41,7 @@ pub(super) fn remove(
     };
     let (within, beyond) = (|m: f32| m, |m: f32| 1.0 - m);
     let square = |x: &[f32]| x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
-    let mut residual = field.clone();
+    let mut residual = field;
     let mut descent = dipole(&residual, &beyond);
     let mut direction = descent.clone();
     let mut size = square(&descent);
@@ -42,7 +50,8 @@ pub(super) fn remove(
     progress.start("removing the background", iterations as u64);
     for _ in 0..iterations {
         progress.check()?;
-        let image = dipole(&direction, &within);
+        let mut image = dipole(&direction, &within);
+        leave_constant(&mut image);
         let curvature = square(&image);
         if size <= goal || curvature == 0.0 {
             break;

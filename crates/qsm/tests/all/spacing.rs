@@ -74,8 +74,10 @@ fn a_background_is_removed_alike_from_voxels_that_differ_in_the_sixth_digit() {
             let got = local(spacing);
             assert_eq!(got.mask.voxels, expected.mask.voxels, "{method:?} {spacing:?}");
             let off = relative_error(&wide(&got.field), &wide(&expected.field));
-            // PDF and LBV end where the residual is 1e-5 and 1e-6: an iteration earlier or later.
-            assert!(off < 1e-2, "{method:?} {spacing:?}: {off}");
+            // PDF and LBV end where the residual is 3e-3 and 1e-6, an iteration earlier or later: that changes some per cent
+            // of the field, and next to nothing.
+            let bound = if method == Background::PDF { 0.05 } else { 1e-2 };
+            assert!(off < bound, "{method:?} {spacing:?}: {off}");
         }
     }
 }

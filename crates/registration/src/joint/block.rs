@@ -139,6 +139,9 @@ impl WithSimd for Through<'_> {
 }
 
 /// Makes residuals over their standard deviations have that of the data, cuts them off, and counts each as `share`.
+///
+/// A volume's are cut off at its own spread where that is larger: where it lies degrees away from what predicts it, nearly
+/// all of them are large, and cut at the spread of the others they would pull it there by a small part of the way a round.
 pub(super) fn calibrate(precision: &mut [f32], class: usize, blocks: &mut [Block], share: f32) {
     let own = |block: &&Block| block.class == class;
     let n = blocks.iter().find(own).map_or(0, |block| block.pulls.len());
@@ -148,17 +151,60 @@ pub(super) fn calibrate(precision: &mut [f32], class: usize, blocks: &mut [Block
     let deviations: Vec<f32> =
         (0..n).map(|v| precision[v * n + v].max(f32::MIN_POSITIVE).sqrt()).collect();
     // Lanes beyond the last are 0 and left out.
-    let sizes = blocks.iter().filter(own).flat_map(|block| {
-        block.pulls.iter().zip(&deviations).flat_map(|(row, sd)| row.iter().map(move |z| z / sd))
-    });
-    let sizes: Vec<f64> = sizes.map(|z| f64::from(z.abs())).filter(|z| *z > 0.0).collect();
-    let spread = 1.4826 * median(sizes).unwrap_or(1.0).max(1e-12);
-    let by = share / (spread * spread) as f32;
+    let sizes = |v: usize| -> Vec<f64> {
+        let pulls = blocks.iter().filter(own).flat_map(|block| block.pulls[v]);
+        let sizes = pulls.map(|z| f64::from((z / deviations[v]).abs()));
+        sizes.filter(|z| *z > 0.0).collect()
+    };
+    let each: Vec<Vec<f64>> = (0..n).map(sizes).collect();
+    let all = spread(each.concat()).unwrap_or(1.0).max(1e-12);
+    let by = share / (all * all) as f32;
+    let most: Vec<f32> = each
+        .into_iter()
+        .zip(&deviations)
+        .map(|(sizes, sd)| CUT * spread(sizes).unwrap_or(all).max(all) as f32 * sd)
+        .collect();
     precision.iter_mut().for_each(|c| *c *= by);
     for block in blocks.iter_mut().filter(|block| block.class == class) {
-        for (row, sd) in block.pulls.iter_mut().zip(&deviations) {
-            let most = CUT * spread as f32 * sd;
-            row.iter_mut().for_each(|z| *z = z.clamp(-most, most) * by);
+        for (row, most) in block.pulls.iter_mut().zip(&most) {
+            row.iter_mut().for_each(|z| *z = z.clamp(-most, *most) * by);
         }
+    }
+}
+
+/// The standard deviation of which these are sizes, by their median.
+fn spread(sizes: Vec<f64>) -> Option<f64> {
+    median(sizes).map(|size| 1.4826 * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_testing::Noise;
+
+    use super::*;
+
+    #[test]
+    fn a_volume_that_lies_far_away_keeps_its_pull_and_a_voxel_that_does_is_cut_off() {
+        let (n, far, by) = (5, 4, 20.0);
+        let mut random = Noise(5);
+        let mut row = |v: usize| -> Row {
+            std::array::from_fn(|_| random.normal() as f32 * if v == far { by } else { 1.0 })
+        };
+        let block = |pulls| Block { class: 0, basis: Vec::new(), slopes: Vec::new(), pulls };
+        let mut blocks: Vec<Block> =
+            (0..20).map(|_| block((0..n).map(&mut row).collect())).collect();
+        blocks[0].pulls[0][0] = 1000.0;
+        let mut precision: Vec<f32> =
+            (0..n * n).map(|at| if at / n == at % n { 1.0 } else { 0.0 }).collect();
+        calibrate(&mut precision, 0, &mut blocks, 1.0);
+        let size = |v: usize| -> f32 {
+            let sizes = blocks.iter().flat_map(|block| block.pulls[v]).map(f32::abs);
+            sizes.sum::<f32>() / (20 * LANES) as f32
+        };
+        // Of normal deviates 3 in 1000 are beyond three, and a mean of 1280 sizes is sure to 2 %.
+        assert!((size(far) / size(1) - by).abs() < 0.1 * by, "{} {}", size(far), size(1));
+        // Three deviations are 3.8 times the mean size; the far volume's spread widens that of all by a third.
+        let cut = blocks[0].pulls[0][0] / size(1);
+        assert!((3.0..6.0).contains(&cut), "{cut}");
     }
 }

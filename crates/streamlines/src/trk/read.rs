@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use fimbria_image::arrays::read_onto;
 use fimbria_image::{Affine, ByteOrder, open_regular};
 
 use super::fields::{self, Fields};
 use super::frame::Frame;
-use crate::scratch::read_onto;
 use crate::{Header, ReadStreamlines, Streamlines, TractogramError};
 
 /// A TRK file being read.

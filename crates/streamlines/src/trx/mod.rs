@@ -12,8 +12,6 @@
 //! | `dpg/GROUP/NAME[.WIDTH].TYPE` | data per group |
 
 mod header;
-mod name;
-mod parts;
 mod read;
 mod write;
 

@@ -3,12 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use fimbria_image::arrays::{Part, Parts, parse_name, read_onto, read_parts};
 use fimbria_image::{ByteOrder, Datatype};
 
 use super::header::TrxHeader;
-use super::name;
-use super::parts::{Part, Parts, read_folder, read_zip};
-use crate::scratch::{decode_points, read_onto};
+use crate::scratch::decode_points;
 use crate::{
     Column, ColumnKind, Counts, Group, Header, ReadStreamlines, Streamlines, TractogramError,
 };
@@ -48,8 +47,7 @@ impl Offsets {
 
 impl Reader {
     pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
-        let parts = if path.is_dir() { read_folder(path)? } else { read_zip(path)? };
-        Self::from_parts(path, parts)
+        Self::from_parts(path, read_parts(path)?)
     }
 
     fn from_parts(path: &Path, mut parts: Parts) -> Result<Self, TractogramError> {
@@ -68,7 +66,7 @@ impl Reader {
         let (mut group_data, mut unknown) = (Vec::new(), Vec::new());
         for (file, mut part) in parts.into_iter().filter(|(file, _)| !is_hidden(file)) {
             let (folder, last) = file.rsplit_once('/').unwrap_or(("", &file));
-            let Some(kind) = name::parse(last) else {
+            let Some(kind) = parse_name(last) else {
                 unknown.push(file);
                 continue;
             };

@@ -327,6 +327,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria fixel wmfod.mif --mask mask.mif --direction peak -o fixels",
             "fimbria fixel wmfod.mif --mask mask.mif --tractogram tracks.tck -o fixels",
             "fimbria fixel fixels --tractogram tracks.tck --angle 30 -o counted",
+            "fimbria fixel fod/fod.nii.gz --mask mask.nii.gz --format odx -o exchange",
+        ],
+    ),
+    (
+        "response",
+        &[
+            "fimbria response sub-01/fod/response.txt sub-02/fod/response.txt -o response.txt",
+            "fimbria response sub-*/fod/response_gm.txt -o response_gm.txt",
+            "fimbria response wm_01.txt wm_02.txt --legacy -o wm.txt",
         ],
     ),
     (

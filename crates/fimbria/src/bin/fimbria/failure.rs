@@ -11,6 +11,7 @@ use fimbria_compute::WorkersError;
 use fimbria_compute::device::SelectionError;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{GridMismatch, ImageError};
+use fimbria_models::expr::ExprFitError;
 use fimbria_pipeline::stages::contents::{Contents, ContentsError};
 use fimbria_pipeline::stages::load::LoadError;
 use fimbria_pipeline::stages::load_orientations::FieldError;
@@ -269,6 +270,11 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
             Some(GIVE_BASIS.to_owned())
         } else if let Some(PhaseError::NoTurn { .. }) = error.downcast_ref() {
             Some("a phase: --phase-range LOW HIGH says which numbers are a turn apart".to_owned())
+        } else if error.downcast_ref().is_some_and(ExprFitError::is_unknown_name) {
+            Some(
+                "--param, --per-volume NAME=FILE or --constant NAME=FILE say what a name stands for"
+                    .to_owned(),
+            )
         } else if let Some(LoadError::NoBrain(_)) = error.downcast_ref() {
             Some("give the voxels to work on with --mask".to_owned())
         } else {

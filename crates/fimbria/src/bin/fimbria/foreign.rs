@@ -1,5 +1,7 @@
 //! Words that are no commands of this program: commands of other programs, names of methods, pages of the manual.
 
+use std::path::Path;
+
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fimbria_pipeline::Page;
@@ -85,11 +87,18 @@ fn with_hint(mut error: Error) -> Error {
         let word = word.to_lowercase();
         COMMANDS.into_iter().find(|(theirs, _)| *theirs == word).map(|(_, own)| own)
     });
-    if let Some(own) = own {
-        error.remove(ContextKind::SuggestedSubcommand);
-        let hint = format!("did you mean `fimbria {own}`? --help says what it does").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint]));
-    }
+    let is_file = || unknown(&error).is_some_and(|word| Path::new(&word).is_file());
+    let hint = match own {
+        Some(own) => format!("did you mean `fimbria {own}`? --help says what it does"),
+        None if is_file() => {
+            "it is a file, and the command or the model comes first; the file of a \
+                              model is named FILE.toml"
+                .to_owned()
+        }
+        None => return error,
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     error
 }
 

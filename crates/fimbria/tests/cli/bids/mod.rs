@@ -1,5 +1,6 @@
 //! `fimbria bids`.
 
+mod joined;
 mod names;
 mod ownership;
 mod series;

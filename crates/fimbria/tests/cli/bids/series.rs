@@ -169,4 +169,13 @@ fn labels_of_a_t1w_image_come_onto_a_raw_series_by_that_image() {
     assert!(counted > 0.0, "nothing between labels");
     let page = fs::read_to_string(folder.join("out/sub-01.html")).unwrap();
     assert!(page.contains("The image of [align], moved by"));
+    let ways = ["T1w_to-dwi", "dwi_to-T1w"].map(|way| format!("sub-01_from-{way}_mode-image_xfm"));
+    for way in &ways {
+        let text = fs::read_to_string(folder.join(&format!("out/sub-01/dwi/{way}.txt"))).unwrap();
+        assert!(text.starts_with("#Insight Transform File V1.0"), "{text}");
+    }
+    let said = folder.json(&format!("out/sub-01/dwi/{}.json", ways[0]));
+    assert_eq!(said["Sources"][0], "bids:input:sub-01/anat/sub-01_T1w.nii");
+    // Where more is asked for they are made anew, and nothing is refused.
+    folder.done(&line.replace("connectome --", "maps --"));
 }

@@ -3,7 +3,7 @@ use std::fs;
 use fimbria_image::{WriteOptions, write_image};
 
 use super::{contents, mpirun};
-use crate::track::{voxels, with_samples};
+use crate::track::{voxels, with_densities, with_samples};
 use crate::util::Folder;
 
 /// Several rounds of blocks of samples, from two regions, with everything that is counted.
@@ -16,28 +16,40 @@ fn files(folder: &Folder, name: &str) -> Vec<(String, Vec<u8>)> {
     contents(folder, name, |file| file != "run.json")
 }
 
-#[test]
-fn processes_share_the_samples_and_write_the_same_bytes() {
-    let folder = with_samples();
+/// One process and several make the same files of each of these lines.
+fn same_of_several(folder: &Folder, lines: &[String], file: &str) {
     let counts =
         |name: &str| folder.json(&format!("{name}/run.json"))["stages"][1]["counts"].clone();
-    for line in [TRACK.to_owned(), TRACK.replace("tck", "trx"), TRACK.replace("tck", "none")] {
+    for line in lines {
         folder.done(&format!("{line} -o single"));
-        let expected = files(&folder, "single");
-        assert!(expected.iter().any(|(name, _)| name == "matrix_network.tsv"), "{line}");
+        let expected = files(folder, "single");
+        assert!(expected.iter().any(|(name, _)| name == file), "{line}");
         assert!(counts("single")["kept"].as_u64() > Some(1000), "{}", counts("single"));
         for processes in [1, 2, 4] {
-            let Some(ran) = mpirun(&folder, &[(processes, format!("{line} -o several"))]) else {
+            let Some(ran) = mpirun(folder, &[(processes, format!("{line} -o several"))]) else {
                 return;
             };
             assert_eq!(ran.code, Some(0), "`{line}`, {processes} processes: {}", ran.stderr);
-            let same = files(&folder, "several") == expected;
+            let same = files(folder, "several") == expected;
             assert!(same, "`{line}`, {processes} processes: other files");
             assert_eq!(counts("several"), counts("single"), "`{line}`, {processes} processes");
             fs::remove_dir_all(folder.join("several")).unwrap();
         }
         fs::remove_dir_all(folder.join("single")).unwrap();
     }
+}
+
+#[test]
+fn processes_share_the_samples_and_write_the_same_bytes() {
+    let lines = ["tck", "trx", "none"].map(|tracks| TRACK.replace("tck", tracks));
+    same_of_several(&with_samples(), &lines, "matrix_network.tsv");
+}
+
+#[test]
+fn seeds_that_follow_the_misfit_are_those_of_one_process() {
+    let line = "track hot.nii.gz --hot --seeds all.nii.gz --seeds-by dynamic --select 1500 \
+                --min-length 4 --tracks tck --threads 1 --force";
+    same_of_several(&with_densities(), &[line.to_owned()], "tracks.tck");
 }
 
 #[test]

@@ -72,6 +72,19 @@ const CONVERT: Proof = Proof {
     ],
 };
 
+const RESPONSE: Proof = Proof {
+    command: "response",
+    fixture: || {
+        let folder = Folder::new();
+        fs::write(folder.join("a.txt"), "900 0\n420 -180\n").unwrap();
+        fs::write(folder.join("b.txt"), "1800 0\n400 -80\n").unwrap();
+        folder
+    },
+    // The first word is the extension of what is written.
+    line: ".txt a.txt b.txt",
+    rows: &[&[("legacy", With("--legacy"))]],
+};
+
 const MASK: Proof = Proof {
     command: "mask",
     fixture: with_series,
@@ -182,7 +195,12 @@ const REGIONS: Proof = Proof {
 };
 
 pub(super) const PROOFS: &[&Proof] =
-    &[&EIGEN, &COMPARE, &CONVERT, &MASK, &CORRECT, &ALIGN, &NORMALISE, &REGIONS];
+    &[&EIGEN, &COMPARE, &CONVERT, &RESPONSE, &MASK, &CORRECT, &ALIGN, &NORMALISE, &REGIONS];
+
+#[test]
+fn of_response() {
+    prove(&RESPONSE);
+}
 
 #[test]
 fn of_eigen() {

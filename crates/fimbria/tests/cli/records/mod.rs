@@ -72,7 +72,8 @@ impl Proof {
             }
             "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
             // Of a name with another extension only that is written which is in the line.
-            "convert" | "tract edit" | "tract clean" | "tract map" | "tract sample" => {
+            "convert" | "response" | "tract edit" | "tract clean" | "tract map"
+            | "tract sample" => {
                 let (extension, rest) = rest.split_once(' ').unwrap();
                 (
                     format!("{command} -o {out}{extension} {rest}"),

@@ -62,6 +62,10 @@ const BIDS: Proof = Proof {
             ("atlas", Own("a_connectome_has_streamlines_and_a_matrix_of_its_labels")),
             ("no-act", Own("tissues_beside_a_series_say_where_its_streamlines_end")),
             ("preset", With("--preset fibres")),
+            (
+                "separate-all-dwis",
+                Own("opposed_series_with_a_field_map_are_one_set_of_derivatives"),
+            ),
         ],
     ],
 };

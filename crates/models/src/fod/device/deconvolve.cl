@@ -3,7 +3,8 @@
    needs. Item k holds unknown k, active constraint k and, of all constraints, every GROUP-th.
 
    Constants: N_USED volumes, N_UNKNOWNS of which the first N_HARMONICS are the density,
-   N_CONSTRAINTS; MOST_ACTIVE of them at a time, MOST_ROUNDS; TOLERANCE, REGULARISATION; SQRT_4PI;
+   N_CONSTRAINTS; MOST_ACTIVE of them at a time, MOST_ROUNDS; TOLERANCE, REGULARISATION; NEAR, DEPENDENT, YIELDS;
+   SQRT_4PI;
    codes of the status. */
 
 #if !HAS_F64
@@ -58,10 +59,12 @@ DEVICE_FN f64 slack_of(GLOBAL const f64 *constraints, LOCAL_PTR const f64 *x, u3
 }
 
 /* What an item looks for in a round: a violated constraint, the multiplier that ends the rise of the
-   one of the entering constraint, or a multiplier that rounding has left negative. */
+   one of the entering constraint, a multiplier that rounding has left negative, or what is left of an
+   entering constraint that nearly follows from the active ones. */
 #define PRICE 0u
 #define RAISE 1u
 #define DROP 2u
+#define CLOSER 3u
 #define NONE 0xffffffffu
 
 GROUP_KERNEL(fod_deconvolve, GROUP)(
@@ -119,6 +122,9 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
     u32 taken_in = 0u;
     u32 bound = 0u; /* of this item's constraints, a bit each */
     u32 look_for = PRICE;
+    i32 stuck = 0; /* none of the active constraints yields to one that follows from them */
+    u32 looks = 0u; /* closer ones that are left */
+    f64 apart = 0.0; /* K of the entering constraint and this item's active one */
     i32 settled = 1; /* multipliers are without the rounding of many updates */
     u32 entering = 0u;
     f64 slack = 0.0, pivot = 1.0, own = 0.0; /* of the entering constraint; own: its multiplier */
@@ -139,7 +145,8 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
             }
         } else if (look_for == RAISE && is_active) {
             f64 u = direction[me];
-            value = u > 0.0 && lambda[me] < -slack / pivot * u ? lambda[me] / u : NOTHING;
+            i32 yields = pivot < DEPENDENT ? u > YIELDS : u > 0.0 && lambda[me] < -slack / pivot * u;
+            value = yields ? lambda[me] / u : NOTHING;
         } else if (look_for == DROP && is_active) {
             value = lambda[me] < 0.0 ? lambda[me] : NOTHING;
         }
@@ -148,14 +155,24 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         i32 enters = look_for == PRICE && least < limit;
         i32 corrects = look_for == PRICE && !enters && !settled;
         i32 raises = look_for == RAISE;
+        i32 closer = look_for == CLOSER;
         u32 gone = look_for != PRICE && least < NOTHING ? tag : NONE;
-        i32 binds = raises && gone == NONE;
+        stuck = raises && gone == NONE && pivot < DEPENDENT;
+        i32 binds = raises && gone == NONE && !stuck;
         walking = look_for != PRICE || enters || corrects;
         if (enters) {
             entering = tag;
             slack = least * scales[entering];
             own = 0.0;
-            if (is_active) beside[me] = gram[entering * N_CONSTRAINTS + active[me]];
+            apart = is_active ? gram[entering * N_CONSTRAINTS + active[me]] : 0.0;
+            if (is_active) beside[me] = apart;
+        }
+        if (closer && is_active) {
+            f64 left = apart - REGULARISATION * direction[me];
+            for (u32 i = 0; i < n_active; i++) {
+                left -= gram[active[me] * N_CONSTRAINTS + active[i]] * direction[i];
+            }
+            beside[me] = left;
         }
         if (corrects && is_active) {
             u32 i = active[me];
@@ -173,15 +190,27 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         BARRIER();
 
         f64 mine = 0.0;
-        for (u32 i = 0; (enters || corrects) && is_active && i < n_active; i++) {
+        for (u32 i = 0; (enters || corrects || closer) && is_active && i < n_active; i++) {
             mine += inverse[entry(i, me)] * beside[i];
         }
-        f64 product = group_sum(scratch, me, enters && is_active ? beside[me] * mine : 0.0);
+        /* No other multiples of the active constraints are as near as the right ones: the error of the distance
+           is of second order in theirs. */
+        f64 part = 0.0;
+        if (enters && is_active) part = apart * mine;
+        if (closer && is_active) part = (apart + beside[me]) * direction[me];
+        f64 product = group_sum(scratch, me, part);
         f64 factor = 0.0, less = 0.0;
         if (enters) {
             pivot = 1.0 + REGULARISATION - product;
-            pivot = pivot < REGULARISATION ? REGULARISATION : pivot;
             if (is_active) direction[me] = mine;
+            looks = pivot < NEAR ? 2u : 0u;
+        }
+        if (closer) {
+            f64 square = 1.0 + REGULARISATION - product;
+            i32 spoilt = looks == 1u && square > pivot + DEPENDENT;
+            pivot = spoilt ? -1.0 : square;
+            if (is_active && !spoilt) direction[me] += mine;
+            looks--;
         }
         if (corrects && is_active) lambda[me] -= mine;
         if (gone != NONE) {
@@ -234,9 +263,10 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
             settled = 0;
         }
         if (corrects) settled = 1;
-        look_for = enters || (raises && !binds) ? RAISE
+        look_for = looks > 0u ? CLOSER
+                 : enters || closer || (raises && !binds) ? RAISE
                  : corrects || (look_for == DROP && gone != NONE) ? DROP : PRICE;
-        walking = walking && n_active < MOST_ACTIVE && taken_in < MOST_ROUNDS;
+        walking = walking && !stuck && n_active < MOST_ACTIVE && taken_in < MOST_ROUNDS;
         BARRIER();
 
         if (look_for == PRICE && me < N_UNKNOWNS) {
@@ -256,7 +286,7 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
         square += r * r;
     }
     square = group_sum(scratch, me, square);
-    i32 ended = n_active < MOST_ACTIVE && taken_in < MOST_ROUNDS;
+    i32 ended = !stuck && n_active < MOST_ACTIVE && taken_in < MOST_ROUNDS;
     if (me < N_UNKNOWNS) {
         u32 row = me < N_HARMONICS ? me : N_HARMONICS + 1u + me;
         rows[row * n + voxel] = (f32)x[me];

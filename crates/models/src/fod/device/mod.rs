@@ -1,15 +1,15 @@
 //! The deconvolution on a device: the active-set walk of the CPU in double precision, a group of
 //! items per voxel.
 //!
-//! A voxel whose walk takes in a thousand constraints or binds more constraints than there are unknowns
-//! is solved again on the CPU, which has room for any number. So is one with hardly any fibres, which the
-//! CPU solves without a walk.
+//! A voxel whose walk takes in a thousand constraints, binds more constraints than there are unknowns, or comes to
+//! one that follows from those that are bound of which none yields, is solved again on the CPU, which has room for any
+//! number and forms its inverse anew. So is one with hardly any fibres, which the CPU solves without a walk.
 
 use fimbria_compute::Workers;
 use fimbria_compute::dense::vector::dot;
 use fimbria_compute::device::{Argument, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::math;
-use fimbria_fitting::active_set::REGULARISATION;
+use fimbria_fitting::active_set::{DEPENDENT, NEAR, REGULARISATION};
 use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
@@ -76,6 +76,9 @@ pub(crate) fn source(deconvolution: &Deconvolution) -> KernelSource {
         .with("MOST_ROUNDS", format_args!("{MOST_ROUNDS}u"))
         .with("TOLERANCE", format_args!("{:e}", deconvolution.programme.tolerance()))
         .with("REGULARISATION", format_args!("{REGULARISATION:e}"))
+        .with("NEAR", format_args!("{NEAR:e}"))
+        .with("DEPENDENT", format_args!("{DEPENDENT:e}"))
+        .with("YIELDS", format_args!("{:e}", DEPENDENT.sqrt()))
         .with("SQRT_4PI", format_args!("{:e}", (4.0 * std::f64::consts::PI).sqrt()));
     for (name, status) in [
         ("STATUS_FITTED", Status::Fitted),

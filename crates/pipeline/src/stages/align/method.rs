@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fimbria_image::read_image;
+use serde_json::json;
 
 use super::in_run::{AlignInRun, stages};
 use super::section::section;
@@ -11,7 +12,7 @@ use crate::stages::in_run::{InRun, When};
 use crate::stages::method::{Method, OptionTable, PageSection};
 use crate::stages::read_back::ReadBack;
 use crate::stages::shown::Methods;
-use crate::{RunRecord, Taken, Written};
+use crate::{Derivatives, RunRecord, Source, Taken, Written};
 
 pub(crate) const METHOD: Method = Method {
     in_run: Some(InRun {
@@ -34,9 +35,32 @@ pub(crate) const METHOD: Method = Method {
         Some(Box::new(ReadBack { name: "align", read }))
     },
     section: Some(PageSection { takes: || vec![Taken::where_made::<Made>()], draw: section }),
+    derivatives: Some(Derivatives {
+        sources: &[Source::T1w, Source::Series],
+        gathers: true,
+        // Labels are those of the input, and a second form of a transform says nothing new.
+        leaves_out: |file| file.stem() != MOVED && !file.stem().ends_with("_itk"),
+        place: |file, names| match file.stem() {
+            MOVED => names.beside_series("space-dwi_T1w", file.extension()),
+            TO_FIXED => names.beside_series("from-T1w_to-dwi_mode-image_xfm", file.extension()),
+            _ => names.beside_series("from-dwi_to-T1w_mode-image_xfm", file.extension()),
+        },
+        describe: |file| {
+            let description = match file.stem() {
+                MOVED => "on the grid of the corrected series, by a rigid motion",
+                TO_FIXED => "brings images of the T1w image's space onto the series: antsApplyTransforms -t",
+                _ => "brings images of the series onto the T1w image: antsApplyTransforms -t",
+            };
+            Some(json!({ "Description": description }))
+        },
+        ..Derivatives::FROM_SERIES
+    }),
     text,
     ..Method::named("align")
 };
+
+/// The transform of images that move, as ITK has it.
+const TO_FIXED: &str = "moving_to_fixed_itk";
 
 /// How far an alignment moved its image, mm and degrees, where one of these records is of a motion that it found.
 pub(super) fn moved(records: &[RunRecord]) -> Option<(f64, f64)> {

@@ -30,14 +30,6 @@ pub(crate) const METHOD: Method = Method {
             eddy => format!("dwi/{}desc-correct.eddy/{eddy}", names.series),
         },
         describe: |file| match (file.stem(), file.extension()) {
-            ("dwi", "bval" | "bvec") => None,
-            ("dwi", _) => Some(json!({
-                "Description": match undistorted_by(&file.parameters["settings"]) {
-                    None => "motion, eddy currents and dropped slices corrected; susceptibility not",
-                    Some(_) => "motion, eddy currents, dropped slices and susceptibility corrected",
-                },
-                "SkullStripped": false,
-            })),
             (MeanB0::STEM, _) => Some(json!({ "Description": "mean of the unweighted volumes" })),
             ("mask", _) => Some(json!({ "Type": "Brain" })),
             ("outliers", "tsv") => None,
@@ -53,7 +45,7 @@ pub(crate) const METHOD: Method = Method {
 };
 
 /// By what the distortion was undone, in words for a paper; `None` where it was not.
-fn undistorted_by(settings: &Value) -> Option<&'static str> {
+pub(super) fn undistorted_by(settings: &Value) -> Option<&'static str> {
     let is_given = |key: &str| match &settings[key] {
         Value::Array(files) => !files.is_empty(),
         number => number.as_u64().is_some_and(|files| files > 0),

@@ -2,6 +2,7 @@
 
 mod beside;
 mod compared;
+mod described;
 mod distortion;
 mod encoding;
 mod method;
@@ -10,6 +11,7 @@ mod section;
 mod settings;
 mod several;
 mod tables;
+mod together;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ use self::section::NOT_UNDISTORTED;
 pub(in crate::stages) use self::section::{framewise_mm, section};
 pub use self::settings::CorrectSettings;
 use self::several::of_series;
+pub use self::together::{Together, together};
 use super::load::{Subject, SubjectFiles};
 use super::made_mask::{MeanB0, mask_options};
 use crate::{
@@ -47,6 +50,11 @@ pub const CORRECT_WRITES: &[Written] = &[
     ),
     Written::BVAL,
     Written::BVEC,
+    Written::file(
+        SIDECAR,
+        FileKind::Json,
+        "its sidecar as BIDS has it: what was corrected, the phase encoding, and what all series say of their measurement",
+    ),
     Written::code("mask", "1 in the brain, in the frame of the series"),
     Written::image("mean_b0", MapKind::Scalar, 0, "arbitrary", "mean of the unweighted volumes"),
     Written::file(
@@ -117,7 +125,12 @@ struct Made {
     motions: Vec<Motion>,
     /// What was measured in one go.
     scans: Vec<Scan>,
+    /// What the series' sidecar says.
+    sidecar: Value,
 }
+
+/// The sidecar of the series.
+const SIDECAR: &str = "dwi.json";
 
 /// Volumes that are compared with each other.
 const FEWEST: usize = 7;
@@ -219,7 +232,8 @@ impl CorrectSeries {
         log.count("dropped_slices", corrected.outliers.len() as u64);
         let (series, gradients) = (Arc::new(series), corrected.table.clone());
         let subject = Subject { dwi: series.clone(), gradients, mask, grad_dev, carried };
-        Ok((subject, Made { series, corrected, motions, scans }))
+        let sidecar = self.sidecar(&encodings, corrected.is_better)?;
+        Ok((subject, Made { series, corrected, motions, scans, sidecar }))
     }
 }
 
@@ -252,6 +266,7 @@ impl Stage for CorrectSeries {
         if self.format != MapFormat::Mif {
             names.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
         }
+        names.push(SIDECAR.to_owned());
         names.extend(tables::NAMES.map(str::to_owned));
         names
     }
@@ -271,7 +286,7 @@ impl Stage for CorrectSeries {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Made { series, corrected, motions, scans } = products.get::<Made>()?;
+        let Made { series, corrected, motions, scans, sidecar } = products.get::<Made>()?;
         let Subject { mask, carried, .. } = products.get::<Subject>()?;
         let workers = log.session().on.workers;
         let mut image =
@@ -302,6 +317,7 @@ impl Stage for CorrectSeries {
             out.write("dwi.bval", fsl.bvals.as_bytes())?;
             out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
         }
+        out.write(SIDECAR, format!("{sidecar:#}\n").as_bytes())?;
         let terms = self.settings.eddy.0.terms();
         for (name, text) in tables::all(corrected, motions, scans, mask, terms) {
             out.write(name, text.as_bytes())?;

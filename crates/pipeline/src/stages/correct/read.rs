@@ -29,6 +29,14 @@ pub(super) struct Joined {
 }
 
 impl CorrectSeries {
+    /// The grid of each series, all of them those of one after a rigid motion.
+    pub(super) fn grids(&self) -> Result<Vec<Grid>, StageError> {
+        let grid = |files: &SubjectFiles| Ok(*ImageHeader::read(&files.dwi)?.grid());
+        let grids = self.series().map(grid).collect::<Result<Vec<_>, LoadError>>()?;
+        self.check_grids(&grids)?;
+        Ok(grids)
+    }
+
     /// The series in memory, their table and the mask of the first.
     pub(super) fn read(
         &self,
@@ -36,9 +44,7 @@ impl CorrectSeries {
         log: &Logbook<'_>,
     ) -> Result<Joined, StageError> {
         self.check_paths()?;
-        let grid = |files: &SubjectFiles| Ok(*ImageHeader::read(&files.dwi)?.grid());
-        let grids = self.series().map(grid).collect::<Result<Vec<_>, LoadError>>()?;
-        self.check_grids(&grids)?;
+        let grids = self.grids()?;
         self.check_distortion(encodings, &grids[0], log)?;
         let opened = self.files.open_with(&self.others, log, |stored, table, workers| {
             let mask = self.files.mask_for(&stored[0], table, workers)?;

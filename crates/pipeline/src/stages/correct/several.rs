@@ -49,6 +49,8 @@ const MOST_TURNED_DEG: f64 = 45.0;
 const SAME_READOUT: f64 = 0.05;
 /// Scanners repeat the brightness of a protocol to less than this.
 const ALIKE: f64 = 1.5;
+/// What sidecars call the time to the echo, seconds.
+pub(super) const ECHO_TIME: &str = "EchoTime";
 /// Times of the sequence that differ by less are the same.
 const SAME_TIME: f64 = 0.01;
 
@@ -108,6 +110,27 @@ impl CorrectSeries {
         grid: &Grid,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
+        let Err(error) = self.check_alike(encodings, grid) else { return Ok(()) };
+        match error.downcast::<SeveralError>().map(|error| *error) {
+            Ok(SeveralError::Distorted { own, others, .. }) if self.settings.keep_distortion => {
+                let message = format!(
+                    "series are distorted in different ways ({others} and {own}), which is left: where the field is \
+                     disturbed their volumes do not meet, and maps are blurred"
+                );
+                log.warn(Page::Correct, &message);
+                Ok(())
+            }
+            Ok(error) => Err(error.into()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether all series are distorted alike, or something says how each is.
+    pub(super) fn check_alike(
+        &self,
+        encodings: &[PhaseEncoding],
+        grid: &Grid,
+    ) -> Result<(), StageError> {
         // As many values as there are series, whether or not they are used.
         self.for_each("readout-time", &self.settings.readout_time)?;
         if !self.settings.field.is_empty() || !self.settings.warp.is_empty() {
@@ -128,42 +151,40 @@ impl CorrectSeries {
                 readouts[at].map(|seconds| format!(", {seconds:.4} s")).unwrap_or_default();
             format!("{}{readout}", encodings[at].name())
         };
-        if !self.settings.keep_distortion {
-            let path = self.others[at - 1].dwi.clone();
-            let first = self.files.dwi.clone();
-            let (own, others) = (shown(at), shown(0));
-            return Err(SeveralError::Distorted { path, own, first, others }.into());
-        }
-        let message = format!(
-            "series are distorted in different ways ({} and {}), which is left: where the field is disturbed their volumes do \
-             not meet, and maps are blurred",
-            shown(0),
-            shown(at)
-        );
-        log.warn(Page::Correct, &message);
-        Ok(())
+        let path = self.others[at - 1].dwi.clone();
+        let first = self.files.dwi.clone();
+        let (own, others) = (shown(at), shown(0));
+        Err(SeveralError::Distorted { path, own, first, others }.into())
     }
 
     /// Warns of series of other sequences, whose contrast no factor makes alike.
     pub(super) fn warn_of_contrast(&self, log: &Logbook<'_>) -> Result<(), StageError> {
-        for key in ["EchoTime", "RepetitionTime"] {
-            let seconds = |files: &SubjectFiles| -> Result<Option<f64>, StageError> {
-                Ok(said_of(&files.dwi)?.and_then(|said| said[key].as_f64()))
-            };
-            let Some(first) = seconds(&self.files)? else { continue };
-            for files in &self.others {
-                let Some(own) = seconds(files)? else { continue };
-                if (own / first - 1.0).abs() > SAME_TIME {
-                    let message = format!(
-                        "{} has a {key} of {own} s, and the first series one of {first} s: tissues differ in brightness between \
-                         them, which no factor mends",
-                        files.dwi.display()
-                    );
-                    log.warn(Page::Correct, &message);
-                }
+        for key in [ECHO_TIME, "RepetitionTime"] {
+            for sentence in self.other_times(key)? {
+                log.warn(Page::Correct, &sentence);
             }
         }
         Ok(())
+    }
+
+    /// What is to be said of each series whose sidecar has another time than that of the first.
+    pub(super) fn other_times(&self, key: &str) -> Result<Vec<String>, StageError> {
+        let seconds = |files: &SubjectFiles| -> Result<Option<f64>, StageError> {
+            Ok(said_of(&files.dwi)?.and_then(|said| said[key].as_f64()))
+        };
+        let Some(first) = seconds(&self.files)? else { return Ok(Vec::new()) };
+        let mut sentences = Vec::new();
+        for files in &self.others {
+            let own = seconds(files)?.filter(|own| (own / first - 1.0).abs() > SAME_TIME);
+            sentences.extend(own.map(|own| {
+                format!(
+                    "{} has a {key} of {own} s, and the first series one of {first} s: tissues differ in brightness between \
+                     them, which no factor mends",
+                    files.dwi.display()
+                )
+            }));
+        }
+        Ok(sentences)
     }
 
     /// Says what signals of each series were multiplied by.

@@ -166,14 +166,11 @@ impl FitModel for Parameters {
         } else {
             ""
         };
-        let volumes = match self.bmax() {
-            Some(bmax) => format!("all volumes up to {bmax} s/mm²"),
-            None => "all volumes".to_owned(),
-        };
         Some(Methods {
             text: format!(
-                "ln S = ln S0 - b gᵀDg + b² MD² W(g) / 6 was fitted to {volumes} by {}{constraint}. MK, AK and RK are means of the apparent kurtosis over the sphere, \
-                 along the first eigenvector and across it.",
+                "ln S = ln S0 - b gᵀDg + b² MD² W(g) / 6 was fitted by {}{constraint}. MK, AK and RK are \
+                 means of the apparent kurtosis over the sphere, along the first eigenvector and across \
+                 it.",
                 self.method().name(),
             ),
             references: vec![

@@ -147,9 +147,9 @@ impl FitModel for Parameters {
     fn methods(&self) -> Option<Methods> {
         Some(Methods {
             text: format!(
-                "S0 √(exp(-bD + b²D²K/6)² + η²) was fitted to the volumes up to {} s/mm² of each \
-                 gradient direction by Levenberg and Marquardt's method, η: {}.",
-                self.bmax, self.eta
+                "S0 √(exp(-bD + b²D²K/6)² + η²) was fitted to the volumes of each gradient direction by \
+                 Levenberg and Marquardt's method, η: {}.",
+                self.eta
             ),
             references: vec![PALOMBO],
         })

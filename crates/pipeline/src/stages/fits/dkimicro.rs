@@ -81,10 +81,9 @@ impl FitModel for Parameters {
     fn methods(&self) -> Option<Methods> {
         Some(Methods {
             text: format!(
-                "White-matter tract integrity was made of diffusion and kurtosis tensors fitted to the \
-                 volumes up to {} s/mm² by {}: the axonal water fraction Kmax / (Kmax + 3), and tensors \
-                 inside and outside of axons fitted to the diffusivities along 100 directions.",
-                self.bmax,
+                "White-matter tract integrity was made of diffusion and kurtosis tensors fitted by {}: \
+                 the axonal water fraction Kmax / (Kmax + 3), and tensors inside and outside of axons \
+                 fitted to the diffusivities along 100 directions.",
                 self.method.0.name(),
             ),
             references: vec![

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::fit_maps::{Deviation, FitJob, FitModel, InRun, Outcome, written};
 use crate::method_text::MethodText;
 use crate::options::{Described as _, above, at_least, choice};
+use crate::stages::shown::Methods;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Named, StageError};
+use crate::{Choice as _, Named, StageError};
 
 /// The largest b, s/mm², up to which ln S falls in tissue as that of a tensor does; beyond it
 /// kurtosis makes diffusivities too small.
@@ -115,6 +116,38 @@ impl FitModel for Parameters {
         others.chain([DtiMap::Status]).map(DtiMap::spec).collect()
     }
 
+    fn methods(&self) -> Option<Methods> {
+        let (how, reference) = match self.method() {
+            Method::Ols => ("ordinary least squares", None),
+            Method::Wls => (
+                "least squares, once unweighted and once weighted by the squared predicted signal",
+                Some("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)"),
+            ),
+            Method::Iwls => (
+                "least squares weighted by the squared measured signal and then twice by the squared \
+                 predicted signal",
+                Some("Veraart J et al. NeuroImage 81, 335 (2013)"),
+            ),
+            Method::Nlls => ("non-linear least squares of S", None),
+            Method::Restore => (
+                "RESTORE, non-linear least squares without outliers",
+                Some("Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)"),
+            ),
+        };
+        let numerics = match self.compat {
+            Some(program) => format!(", with the numerics of {}", program.0.name()),
+            None => String::new(),
+        };
+        Some(Methods {
+            text: format!(
+                "ln S = ln S0 - b gᵀDg was fitted in every voxel of the mask by {how}{numerics}. FA, \
+                 MD and the mode follow from the eigenvalues of D. Directions are in scanner RAS \
+                 axes, diffusivities in mm²/s."
+            ),
+            references: [Some(BASSER), reference].into_iter().flatten().collect(),
+        })
+    }
+
     fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
         let fitted = dti::fit(
             &*job.subject.dwi,
@@ -128,6 +161,8 @@ impl FitModel for Parameters {
         Ok(fitted.into())
     }
 }
+
+const BASSER: &str = "Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)";
 
 static TEXT: MethodText = MethodText {
     sentence: "Fit the diffusion tensor: FA, MD, eigenvectors and more",
@@ -148,7 +183,7 @@ Order and frame:
   --layout mrtrix writes dt.mif with volumes xx yy zz xy xz yz in scanner axes, fa.mif, adc.mif,
   vector1.mif ... --layout bids writes ..._model-tensor_param-fa_dwimap with sidecars.",
     references: &[
-        ("Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)", "the tensor"),
+        (BASSER, "the tensor"),
         ("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)", "wls"),
         ("Veraart J et al. NeuroImage 81, 335 (2013)", "iwls"),
         ("Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)", "restore"),

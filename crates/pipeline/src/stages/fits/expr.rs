@@ -195,6 +195,11 @@ impl Parameters {
         }
     }
 
+    /// The names that come with files.
+    fn constants(&self) -> Vec<&str> {
+        self.constant.iter().chain(&self.per_volume).map(|file| file.name.as_str()).collect()
+    }
+
     /// What is said of a parameter.
     fn about(&self, name: &str) -> Option<&About> {
         self.about.iter().find(|about| about.name == name)
@@ -263,13 +268,15 @@ impl FitModel for Parameters {
                         rician-mean and rician only"
                 .to_owned());
         }
-        let files: Vec<_> = self.constant.iter().chain(&self.per_volume).map(|f| &f.name).collect();
-        if (1..files.len()).any(|index| files[..index].contains(&files[index])) {
-            return Err("a --constant or --per-volume was given twice".to_owned());
+        if let Some(about) =
+            self.about.iter().find(|a| self.param.iter().all(|p| p.0.name != a.name))
+        {
+            return Err(format!("--about says what {} is, which is no --param", about.name));
         }
-        match self.about.iter().find(|of| self.param.iter().all(|p| p.0.name != of.name)) {
-            Some(about) => Err(format!("--about says what {} is, which is no --param", about.name)),
-            None => Ok(()),
+        // What the formula takes besides may come with another series.
+        match expr::read(&self.options(self.curve()), &self.constants()) {
+            Err(error) if !error.is_unknown_name() => Err(error.to_string()),
+            _ => Ok(()),
         }
     }
 
@@ -283,9 +290,7 @@ impl FitModel for Parameters {
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         let curve = CurveOptions { b_max_s_per_mm2: self.bmax, ..CurveOptions::default() };
-        let files = self.constant.iter().chain(&self.per_volume);
-        let constants: Vec<&str> = files.map(|file| file.name.as_str()).collect();
-        Ok(expr::check(gradients, &constants, &self.options(curve))?)
+        Ok(expr::check(gradients, &self.constants(), &self.options(curve))?)
     }
 
     fn described_maps() -> Vec<MapSpec> {

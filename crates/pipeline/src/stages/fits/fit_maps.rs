@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::method_text::MethodText;
 use crate::options::{Options, from_values, usual};
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions, earlier};
-use crate::stages::fits::fit_report::{report_counts, report_volumes};
+use crate::stages::fits::fit_report::{VOLUMES, report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
@@ -296,6 +296,29 @@ impl<P: FitModel> FitMaps<P> {
         };
         let parameters = record.parameters_of(P::STAGE).or_else(labelled)?;
         from_values(parameters.get("fit")?.as_object()?).ok()
+    }
+
+    /// What the fits of these records did, in words for a paper, and with which volumes: what several did alike is
+    /// told once.
+    pub(in crate::stages) fn methods_in(records: &[RunRecord]) -> Option<Methods> {
+        let mut fits: Vec<(Methods, Vec<&str>)> = Vec::new();
+        for record in records {
+            let Some(methods) = Self::options_in(record).and_then(|fit| fit.methods()) else {
+                continue;
+            };
+            let volumes = record.results.get(VOLUMES).and_then(Value::as_str);
+            match fits.iter_mut().find(|(other, _)| other.text == methods.text) {
+                Some((_, known)) => known.extend(volumes.filter(|v| !known.contains(v))),
+                None => fits.push((methods, Vec::from_iter(volumes))),
+            }
+        }
+        Methods::joined(fits.into_iter().map(|(mut methods, volumes)| {
+            if !volumes.is_empty() {
+                let volumes = volumes.join(" s/mm²; in another fit ");
+                methods.text += &format!(" Volumes used: {volumes} s/mm².");
+            }
+            methods
+        }))
     }
 
     /// Tells one fit from another: by all that it takes.

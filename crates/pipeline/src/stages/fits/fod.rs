@@ -76,16 +76,16 @@ impl Choice for Degree {
 /// A response that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
-struct ResponseError {
+pub(in crate::stages) struct ResponseError {
     path: PathBuf,
     source: StageError,
 }
 
-fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
-    let Some(path) = path else { return Ok(None) };
-    let named = |source: StageError| ResponseError { path: path.clone(), source };
+/// Reads the response of one tissue.
+pub(in crate::stages) fn read_response(path: &Path) -> Result<Response, ResponseError> {
+    let named = |source: StageError| ResponseError { path: path.to_owned(), source };
     let text = fimbria_image::read_regular_text(path).map_err(|error| named(error.into()))?;
-    Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
+    Response::from_text(&text).map_err(|error| named(error.into()))
 }
 
 /// The degree that a run gives densities where none is set: 8 where a shell has as many volumes as
@@ -155,12 +155,13 @@ impl FitModel for Parameters {
     }
 
     fn fit(&self, job: &FitJob<'_>) -> Result<Outcome, StageError> {
+        let response = |path: &Option<PathBuf>| path.as_deref().map(read_response).transpose();
         let options = FodOptions {
             order: self.order.0.0,
             tissues: self.tissues.0,
-            white: response(self.response.as_ref())?,
-            grey: response(self.response_gm.as_ref())?,
-            fluid: response(self.response_csf.as_ref())?,
+            white: response(&self.response)?,
+            grey: response(&self.response_gm)?,
+            fluid: response(&self.response_csf)?,
             regularisation: self.regularisation,
         };
         let FodFit { fitted, responses } = fod::fit(

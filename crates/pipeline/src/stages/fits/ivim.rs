@@ -52,8 +52,8 @@ impl FitModel for Parameters {
     }
 
     fn methods(&self) -> Option<Methods> {
-        let text = "S0 (f exp(-bD*) + (1 - f) exp(-bD)) was fitted to all volumes by Levenberg and \
-                    Marquardt's method.";
+        let text = "S0 (f exp(-bD*) + (1 - f) exp(-bD)) was fitted by Levenberg and Marquardt's \
+                    method.";
         let references = vec!["Le Bihan D et al. Radiology 168, 497 (1988)"];
         Some(Methods { text: text.to_owned(), references })
     }

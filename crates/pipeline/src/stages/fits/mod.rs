@@ -333,10 +333,7 @@ impl<P: FitModel> Fit for Of<P> {
                     // Densities are not shown, only what came of them.
                     stage.shown().is_some().then(|| Box::new(stage) as _)
                 },
-                text: |records| {
-                    let fits = records.iter().filter_map(FitMaps::<P>::options_in);
-                    Methods::joined(fits.filter_map(|fit| fit.methods()))
-                },
+                text: FitMaps::<P>::methods_in,
                 derivatives: Some(P::DERIVATIVES),
                 ..Method::named(P::STAGE)
             }

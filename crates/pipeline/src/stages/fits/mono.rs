@@ -47,7 +47,7 @@ impl FitModel for Parameters {
     }
 
     fn methods(&self) -> Option<Methods> {
-        let text = "S0 exp(-bD) was fitted to all volumes by Levenberg and Marquardt's method.";
+        let text = "S0 exp(-bD) was fitted by Levenberg and Marquardt's method.";
         Some(Methods { text: text.to_owned(), references: vec![MORE] })
     }
 

@@ -63,12 +63,10 @@ impl FitModel for Parameters {
 
     fn methods(&self) -> Option<Methods> {
         Some(Methods {
-            text: format!(
-                "ln S = ln S0 - bD + b²D²K/6 was fitted to the mean signals of the shells up to {} \
-                 s/mm² by weighted least squares; the axonal water fraction, intrinsic diffusivity \
-                 and microscopic anisotropy are those of two compartments with the same D and K.",
-                self.bmax
-            ),
+            text: "ln S = ln S0 - bD + b²D²K/6 was fitted to the mean signals of the shells by \
+                   weighted least squares; the axonal water fraction, intrinsic diffusivity and \
+                   microscopic anisotropy are those of two compartments with the same D and K."
+                .to_owned(),
             references: vec![
                 "Neto Henriques R. Advanced methods for diffusion MRI data analysis and their application \
                  to the healthy ageing brain. University of Cambridge (2018)",

@@ -86,9 +86,9 @@ impl FitModel for Parameters {
         Some(Methods {
             text: format!(
                 "NODDI (sticks dispersed by Watson's distribution, a zeppelin tied to them by \
-                 tortuosity, free water{still}; diffusivities {:.1} and {:.1} × 10⁻³ mm²/s) was fitted to \
-                 all volumes by Levenberg and Marquardt's method, with the signal without weighting and \
-                 the mean direction.",
+                 tortuosity, free water{still}; diffusivities {:.1} and {:.1} × 10⁻³ mm²/s) was fitted \
+                 by Levenberg and Marquardt's method, with the signal without weighting and the mean \
+                 direction.",
                 tissue.along(),
                 tissue.free(),
             ),

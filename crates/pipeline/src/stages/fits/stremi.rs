@@ -87,7 +87,7 @@ impl FitModel for Parameters {
         Some(Methods {
             text: format!(
                 "ln S = ln S0 - Σ A_i b_i^γ_i over the axes e_i of a tensor fitted to volumes up to \
-                 {} s/mm², b_i = {projection}, was fitted to the signals of all volumes by Levenberg \
+                 {} s/mm², b_i = {projection}, was fitted to the signals by Levenberg \
                  and Marquardt's method, 0.1 ≤ γ_i ≤ 1.",
                 self.axes_bmax,
             ),

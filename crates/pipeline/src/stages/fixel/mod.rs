@@ -1,8 +1,9 @@
-//! The stage that makes fibre populations of densities: fixels, with what each holds, in MRtrix3's folder format.
+//! The stage that makes fibre populations of densities: fixels, with what each holds, in MRtrix3's folder format
+//! or as ODX.
 
+mod exchange;
+mod given;
 mod streamlines;
-
-use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Progress as _;
@@ -13,6 +14,7 @@ use fimbria_tensors::lobes::{self, LobeOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::given::GivenFixels;
 pub use self::streamlines::StreamlineOptions;
 use crate::options::{Described as _, choice, within};
 use crate::stages::load_orientations::OrientationField;
@@ -20,6 +22,11 @@ use crate::{
     Carried, Choice, FileKind, Input, Logbook, MapFormat, Named, OutputFolder, Page, Product,
     Products, Stage, StageError, Taken, Written,
 };
+
+/// The density in the maximum.
+const PEAK: &str = "peak";
+/// Streamlines along it.
+const TDI: &str = "tdi";
 
 /// How a value of each fixel is said to be stored.
 const OF_EACH: &str = "where densities are given";
@@ -54,6 +61,14 @@ pub const FIXEL_WRITES: &[Written] = &[
     .only(OF_EACH),
     Written::file("tdi.*", FileKind::Binary, "streamlines along the fixel [n, 1, 1]")
         .only("with --tractogram"),
+    Written::file("*.*", FileKind::Binary, "other values of each fixel [n, 1, 1]")
+        .only("where an ODX of fixels has them"),
+    Written::file(
+        exchange::FILE,
+        FileKind::Binary,
+        "all of it in one file: fixels, the values of each, and the densities as they are",
+    )
+    .only("with --format odx, in place of the others"),
     Written::RECORD,
 ];
 
@@ -74,6 +89,24 @@ impl Choice for LobeDirection {
     ];
 }
 
+/// How fixels are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixelFormat {
+    /// MRtrix3's folder of images.
+    Images(MapFormat),
+    /// One archive.
+    Odx,
+}
+
+impl Choice for FixelFormat {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Images(MapFormat::Mif), "mif", "MRtrix3's folder, of its images"),
+        (Self::Images(MapFormat::NiiGz), "nii.gz", "the same of compressed NIfTI"),
+        (Self::Images(MapFormat::Nii), "nii", "the same of NIfTI"),
+        (Self::Odx, "odx", "one file, with the densities"),
+    ];
+}
+
 /// How densities are taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Args, Serialize)]
 pub struct FixelParameters {
@@ -88,23 +121,23 @@ pub struct FixelParameters {
     pub direction: Named<LobeDirection>,
 }
 
-/// Makes fixels of an [`OrientationField`], or takes those of a folder, and counts streamlines along them.
+/// Makes fixels of an [`OrientationField`], or takes those that are there, and counts streamlines along them.
 pub struct MakeFixels {
     /// Fixels that are there already; without, densities are taken apart.
-    pub folder: Option<PathBuf>,
+    pub given: Option<GivenFixels>,
     /// How.
     pub parameters: FixelParameters,
     /// Streamlines to count.
     pub streamlines: StreamlineOptions,
     /// In which format.
-    pub format: MapFormat,
+    pub format: FixelFormat,
 }
 
 /// What was made.
 struct Made {
     fixels: Fixels,
     /// A value of each by the name of its file.
-    values: Vec<(&'static str, Vec<f32>)>,
+    values: Vec<(String, Vec<f32>)>,
     carried: Carried,
 }
 
@@ -134,7 +167,8 @@ impl MakeFixels {
         if fixels.is_empty() {
             return Err(format!("no density has a lobe above {least_peak} (--least-peak)").into());
         }
-        let values = vec![("afd", integrals), ("peak", peaks), ("disp", disp)];
+        let values = [("afd", integrals), (PEAK, peaks), ("disp", disp)];
+        let values = values.map(|(name, values)| (name.to_owned(), values)).into();
         Ok(Made { fixels, values, carried: field.carried.clone() })
     }
 
@@ -143,11 +177,8 @@ impl MakeFixels {
         field: Option<&OrientationField>,
         log: &Logbook<'_>,
     ) -> Result<Made, StageError> {
-        let mut made = match (&self.folder, field) {
-            (Some(folder), _) => {
-                let fixels = log.session().on.workers.install(|| Fixels::read(folder))?;
-                Made { fixels, values: Vec::new(), carried: Carried::default() }
-            }
+        let mut made = match (&self.given, field) {
+            (Some(given), _) => log.session().on.workers.install(|| given.read())?,
             (None, Some(field)) => self.take_apart(field, log)?,
             (None, None) => return Err("there are no densities".into()),
         };
@@ -156,7 +187,8 @@ impl MakeFixels {
                 let message = "no streamline runs along a fixel: do they lie in the same place?";
                 log.warn(Page::Fixels, message);
             }
-            made.values.push(("tdi", counted));
+            made.values.retain(|(name, _)| name != TDI);
+            made.values.push((TDI.to_owned(), counted));
         }
         log.count("fixels", made.fixels.len() as u64);
         let with = made.fixels.of_voxel.iter().filter(|[_, count]| *count > 0).count();
@@ -164,8 +196,51 @@ impl MakeFixels {
         Ok(made)
     }
 
-    fn file(&self, name: &str) -> String {
-        format!("{name}.{}", self.format.name())
+    /// Names of the values of each fixel.
+    fn values(&self) -> Vec<String> {
+        let of_densities = || ["afd", PEAK, "disp"].map(str::to_owned).into();
+        let mut names = self.given.as_ref().map_or_else(of_densities, GivenFixels::values);
+        if self.streamlines.tractogram.is_some() {
+            names.retain(|name| name != TDI);
+            names.push(TDI.to_owned());
+        }
+        names
+    }
+
+    /// Writes MRtrix3's folder.
+    fn write_images(
+        &self,
+        made: &Made,
+        format: MapFormat,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Made { fixels, values, carried } = made;
+        let workers = log.session().on.workers;
+        let options = WriteOptions {
+            keyvals: carried.clone().with(log.session().header_entries()).keyvals,
+            ..WriteOptions::default()
+        };
+        let mut image =
+            |name: &str, image: &Image, options: WriteOptions| -> Result<(), StageError> {
+                log.check()?;
+                let path = out.stage(&format!("{name}.{}", format.name()))?;
+                Ok(workers.install(|| write_image(&path, image, &options))?)
+            };
+        let index = WriteOptions {
+            datatype: Datatype::UInt32,
+            space_codes: carried.space_codes,
+            description: "fixels of each voxel: number and first".to_owned(),
+            ..options.clone()
+        };
+        image("index", &fixels.index_image(), index)?;
+        let description = "unit directions of fixels, scanner axes".to_owned();
+        let directions = WriteOptions { description, ..options.clone() };
+        image("directions", &fixels.directions_image(), directions)?;
+        for (name, values) in values {
+            image(name, &fixels.data_image(values), options.clone())?;
+        }
+        Ok(())
     }
 }
 
@@ -183,27 +258,24 @@ impl Stage for MakeFixels {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let images = self.folder.iter().flat_map(|folder| Fixels::files(folder));
-        let images = images.map(|path| ("fixels".to_owned(), path));
+        let given = self.given.iter().flat_map(GivenFixels::files);
+        let given = given.map(|path| ("fixels".to_owned(), path));
         let lines = self.streamlines.tractogram.iter();
-        images.chain(lines.map(|path| ("tractogram".to_owned(), path.clone()))).collect()
+        given.chain(lines.map(|path| ("tractogram".to_owned(), path.clone()))).collect()
     }
 
     fn parameters(&self) -> Value {
         json!({
             "fixel": self.parameters,
             "angle": self.streamlines.angle,
-            "format": self.format.name(),
+            "format": Named(self.format),
         })
     }
 
     fn outputs(&self) -> Vec<String> {
-        let mut names = vec!["index", "directions"];
-        if self.folder.is_none() {
-            names.extend(["afd", "peak", "disp"]);
-        }
-        names.extend(self.streamlines.tractogram.iter().map(|_| "tdi"));
-        names.into_iter().map(|name| self.file(name)).collect()
+        let FixelFormat::Images(format) = self.format else { return vec![exchange::FILE.into()] };
+        let names = ["index", "directions"].map(str::to_owned).into_iter().chain(self.values());
+        names.map(|name| format!("{name}.{}", format.name())).collect()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -218,31 +290,13 @@ impl Stage for MakeFixels {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Made { fixels, values, carried } = products.get::<Made>()?;
-        let workers = log.session().on.workers;
-        let options = WriteOptions {
-            keyvals: carried.clone().with(log.session().header_entries()).keyvals,
-            ..WriteOptions::default()
-        };
-        let mut image =
-            |name: &str, image: &Image, options: WriteOptions| -> Result<(), StageError> {
-                log.check()?;
-                let path = out.stage(&self.file(name))?;
-                Ok(workers.install(|| write_image(&path, image, &options))?)
-            };
-        let index = WriteOptions {
-            datatype: Datatype::UInt32,
-            space_codes: carried.space_codes,
-            description: "fixels of each voxel: number and first".to_owned(),
-            ..options.clone()
-        };
-        image("index", &fixels.index_image(), index)?;
-        let description = "unit directions of fixels, scanner axes".to_owned();
-        let directions = WriteOptions { description, ..options.clone() };
-        image("directions", &fixels.directions_image(), directions)?;
-        for (name, values) in values {
-            image(name, &fixels.data_image(values), options.clone())?;
+        let made = products.get::<Made>()?;
+        match self.format {
+            FixelFormat::Images(format) => self.write_images(made, format, out, log),
+            FixelFormat::Odx => {
+                let odx = exchange::odx(made, products.find(), log)?;
+                Ok(odx.write(&out.stage(exchange::FILE)?)?)
+            }
         }
-        Ok(())
     }
 }

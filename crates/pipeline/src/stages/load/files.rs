@@ -14,7 +14,7 @@ use fimbria_workflow::with_sidecar;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{LoadError, Subject};
+use super::{JoinedSeries, LoadError, Subject};
 use crate::stages::contents::{Claim, Contents};
 use crate::stages::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use crate::stages::made_mask::warn_of_made_mask;
@@ -56,8 +56,8 @@ pub struct SubjectFiles {
     pub bvalue_scaling: Named<BScaling>,
     /// FSL's image of gradient non-linearity (nine volumes).
     pub grad_dev: Option<PathBuf>,
-    /// Further series of the same head, which a correction joins to this one: their tables lie beside them.
-    pub joined: Vec<PathBuf>,
+    /// Further series of the same head, which a correction joins to this one.
+    pub joined: Vec<JoinedSeries>,
     /// Memory that the program may take.
     pub memory: Option<ByteSize>,
     /// Folder for a scratch file where the samples take more than their share.
@@ -77,10 +77,20 @@ impl SubjectFiles {
         Self { bvec_frame, b0_threshold, bvalue_scaling, memory, scratch, ..Self::new(dwi) }
     }
 
+    /// The series that are joined to this one, each with its table, read in the same way.
+    pub(crate) fn others(&self) -> Vec<Self> {
+        let other = |joined: &JoinedSeries| {
+            let JoinedSeries { dwi, bval, bvec, grad, bmatrix } = joined.clone();
+            Self { bval, bvec, grad, bmatrix, ..self.repeated_by(dwi) }
+        };
+        self.joined.iter().map(other).collect()
+    }
+
     /// Every path among them.
     pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let Self { dwi, mask, bval, bvec, grad, bmatrix, grad_dev, joined, scratch, .. } = self;
         let others = [mask, bval, bvec, grad, bmatrix, grad_dev, scratch];
+        let joined = joined.iter_mut().flat_map(JoinedSeries::paths_mut);
         std::iter::once(dwi).chain(others.into_iter().flatten()).chain(joined)
     }
 

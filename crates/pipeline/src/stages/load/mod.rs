@@ -2,6 +2,7 @@
 
 mod error;
 mod files;
+mod joined;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use self::error::LoadError;
 pub(crate) use self::files::Opened;
 pub use self::files::SubjectFiles;
+pub use self::joined::JoinedSeries;
 use super::made_mask::{MeanB0, OUTLINE, RestoredMeanB0, mask_options};
 use super::method::Method;
 use crate::{

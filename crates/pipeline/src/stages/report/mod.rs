@@ -11,11 +11,9 @@ use serde_json::{Value, json};
 
 pub use self::job::JobPage;
 pub use self::restored::{NotFinished, Restored, of_folder};
-use crate::options::usual;
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
-use crate::stages::fits::fit_maps::{FitMaps, Maps};
-use crate::stages::fits::fit_report::VOLUMES;
+use crate::stages::fits::fit_maps::Maps;
 use crate::stages::gradients::GRADIENT_TABLE;
 use crate::stages::method::Shown;
 use crate::stages::methods;
@@ -138,28 +136,7 @@ impl Report {
     }
 }
 
-/// What the stages with these records did, in words for a paper; of a command that is no run what it says
-/// of itself.
-fn methods_of_any(records: &[RunRecord]) -> Vec<Methods> {
-    let has_dti = records.iter().any(|record| record.parameters_of("dti").is_some());
-    let all = methods_of(records);
-    // The tensor fit comes first.
-    all.into_iter().skip(usize::from(!has_dti)).collect()
-}
-
 /// What the stages with these records did, in words for a paper.
 pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
-    let dti = records.iter().find_map(FitMaps::<dti::Parameters>::of_record);
-    let dti = dti.map_or_else(usual, |dti| dti.parameters);
-    let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
-    let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
-    let dti = sections::dti::methods(&dti, volumes);
-    let of_study = records.iter().filter(|record| record.parameters_of("dti").is_none());
-    let tensors = of_study.filter_map(|record| {
-        let volumes = record.results.get(VOLUMES).and_then(|words| words.as_str());
-        let fit = FitMaps::<dti::Parameters>::options_in(record)?;
-        Some(sections::dti::methods(&fit, volumes))
-    });
-    let dti = Methods::joined(std::iter::once(dti).chain(tensors));
-    dti.into_iter().chain(methods::all().filter_map(|method| (method.text)(records))).collect()
+    methods::all().filter_map(|method| (method.text)(records)).collect()
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_image::odx::Odx;
 use fimbria_image::{BvecFrame, is_image_name};
 use fimbria_tensors::sh::ShBasis;
 
@@ -17,7 +18,7 @@ use crate::stages::load_orientations::OrientationFiles;
 pub struct DirectionFiles {
     /// A bedpostX folder or base name of samples (FOLDER/merged); an image of peaks or of V1 (three
     /// volumes per direction, or as DIPY writes them); an image of spherical harmonics that says
-    /// that it is one; with --sh-basis or --hot any image of coefficients
+    /// that it is one; with --sh-basis or --hot any image of coefficients; an ODX with harmonics
     #[arg(value_name = "DIRECTIONS")]
     #[arg(takes = Takes::any_of(&[FileType::Samples, FileType::Image]))]
     pub directions: PathBuf,
@@ -69,7 +70,8 @@ impl DirectionFiles {
             frame: *frame,
             ..OrientationFiles::default()
         };
-        let source = if *hot {
+        let is_odx = Odx::is_named(directions);
+        let source = if *hot || is_odx {
             Source::Function(function(image))
         } else if sh_basis.is_some() {
             Source::Function(function(image).settled()?)
@@ -82,6 +84,10 @@ impl DirectionFiles {
         let holds = source.holds();
         let unused = match source {
             Source::Peaks { .. } => None,
+            // What an ODX holds it says itself.
+            Source::Function(_) if is_odx => {
+                scatters.or(peaks.then_some("peaks")).or(hot.then_some("hot"))
+            }
             Source::Function(_) => scatters,
             Source::Samples(_) => {
                 let turns = frame.is_some().then_some("frame");

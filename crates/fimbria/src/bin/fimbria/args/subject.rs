@@ -31,8 +31,24 @@ pub(crate) struct TableArgs {
     #[arg(takes = Takes::gradients("", "as --bvec-frame says"))]
     bvec: Option<PathBuf>,
 
+    /// Directions and b-values, FSL form, in MRtrix3's order
+    #[arg(long, value_names = ["BVECS", "BVALS"], num_args = 2)]
+    #[arg(conflicts_with_all = ["bval", "bvec", "grad", "bmatrix"])]
+    #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
+    fslgrad: Option<Vec<PathBuf>>,
+
+    /// Gradient table in MRtrix3 form: x y z b per line, scanner axes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
+    #[arg(takes = Takes::gradients("s/mm²", "scanner RAS"))]
+    grad: Option<PathBuf>,
+
+    /// b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "grad"])]
+    #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
+    bmatrix: Option<PathBuf>,
+
     #[command(flatten)]
-    other: OtherTableArgs,
+    reading: TableReading,
 }
 
 /// The same of one series or several.
@@ -53,30 +69,30 @@ pub(crate) struct TablesArgs {
     #[arg(takes = Takes::gradients("", "as --bvec-frame says"))]
     bvec: Vec<PathBuf>,
 
-    #[command(flatten)]
-    other: OtherTableArgs,
-}
-
-/// Gradient tables that are no bvals and bvecs by name, and how any is read.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Gradient table")]
-struct OtherTableArgs {
-    /// Directions and b-values, FSL form, in MRtrix3's order
+    /// Directions and b-values, FSL form, in MRtrix3's order; likewise
     #[arg(long, value_names = ["BVECS", "BVALS"], num_args = 2)]
     #[arg(conflicts_with_all = ["bval", "bvec", "grad", "bmatrix"])]
     #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
-    fslgrad: Option<Vec<PathBuf>>,
+    fslgrad: Vec<PathBuf>,
 
-    /// Gradient table in MRtrix3 form: x y z b per line, scanner axes
+    /// Gradient table in MRtrix3 form: x y z b per line, scanner axes; likewise
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
     #[arg(takes = Takes::gradients("s/mm²", "scanner RAS"))]
-    grad: Option<PathBuf>,
+    grad: Vec<PathBuf>,
 
-    /// b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+    /// b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume; likewise
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "grad"])]
     #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
-    bmatrix: Option<PathBuf>,
+    bmatrix: Vec<PathBuf>,
 
+    #[command(flatten)]
+    reading: TableReading,
+}
+
+/// How a gradient table is read.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Gradient table")]
+struct TableReading {
     /// Axes in which bvecs or b-matrices are given
     #[arg(long, value_name = "FRAME", default_value = "fsl")]
     #[arg(value_parser = choice::<BvecFrame>())]
@@ -129,54 +145,54 @@ pub(crate) struct SubjectArgs {
 impl TableArgs {
     /// True where files of a gradient table are given.
     pub(crate) fn names_a_table(&self) -> bool {
-        self.bval.is_some() || self.bvec.is_some() || self.other.names_a_table()
+        let Self { bval, bvec, fslgrad, grad, bmatrix, .. } = self;
+        fslgrad.is_some() || [bval, bvec, grad, bmatrix].into_iter().any(Option::is_some)
     }
 
     /// Adds the options to the files of a subject.
     pub(crate) fn add_to(self, files: &mut SubjectFiles) {
-        let Self { bval, bvec, other } = self;
-        (files.bval, files.bvec) = (bval, bvec);
-        other.add_to(files);
+        let Self { bval, bvec, fslgrad, grad, bmatrix, reading } = self;
+        let mut pair = fslgrad.into_iter().flatten();
+        files.bvec = bvec.or_else(|| pair.next());
+        files.bval = bval.or_else(|| pair.next());
+        (files.grad, files.bmatrix) = (grad, bmatrix);
+        reading.add_to(files);
     }
 }
 
 impl TablesArgs {
     /// Adds the options to the files of each series.
     pub(crate) fn add_to(self, series: &mut [SubjectFiles]) -> Result<(), Failure> {
-        let Self { bval, bvec, other } = self;
+        let Self { mut bval, mut bvec, fslgrad, grad, bmatrix, reading } = self;
+        for pair in fslgrad.chunks_exact(2) {
+            bvec.push(pair[0].clone());
+            bval.push(pair[1].clone());
+        }
         let n = series.len();
-        let is_for_each = |files: &[PathBuf]| files.is_empty() || files.len() == n;
-        if !is_for_each(&bval) || !is_for_each(&bvec) || bval.len() != bvec.len() {
-            let given = format!("{} --bval and {} --bvec for {n} series", bval.len(), bvec.len());
-            return Err(Failure::usage(format!("{given}: give one of each for each series")));
+        for (option, files) in
+            [("bval", &bval), ("bvec", &bvec), ("grad", &grad), ("bmatrix", &bmatrix)]
+        {
+            let given = files.len();
+            if given > 0 && given != n {
+                return Err(Failure::usage(format!(
+                    "{given} --{option} for {n} series: give one for each, in their order"
+                )));
+            }
         }
-        if n > 1 && other.names_a_table() {
-            return Err(Failure::usage(
-                "--grad, --bmatrix and --fslgrad are the table of one series: of several give --bval and --bvec once for \
-                 each, or put each table beside its series",
-            ));
-        }
-        let mut pairs = bval.into_iter().zip(bvec);
+        let [mut bval, mut bvec, mut grad, mut bmatrix] =
+            [bval, bvec, grad, bmatrix].map(Vec::into_iter);
         for files in series {
-            (files.bval, files.bvec) = pairs.next().unzip();
-            other.clone().add_to(files);
+            (files.bval, files.bvec) = (bval.next(), bvec.next());
+            (files.grad, files.bmatrix) = (grad.next(), bmatrix.next());
+            reading.clone().add_to(files);
         }
         Ok(())
     }
 }
 
-impl OtherTableArgs {
-    fn names_a_table(&self) -> bool {
-        self.fslgrad.is_some() || self.grad.is_some() || self.bmatrix.is_some()
-    }
-
+impl TableReading {
     fn add_to(self, files: &mut SubjectFiles) {
-        let Self { fslgrad, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } = self;
-        let mut pair = fslgrad.into_iter().flatten();
-        files.bvec = files.bvec.take().or_else(|| pair.next());
-        files.bval = files.bval.take().or_else(|| pair.next());
-        files.grad = grad;
-        files.bmatrix = bmatrix;
+        let Self { bvec_frame, b0_threshold, bvalue_scaling } = self;
         files.bvec_frame = bvec_frame;
         files.b0_threshold = Some(b0_threshold);
         files.bvalue_scaling = bvalue_scaling;

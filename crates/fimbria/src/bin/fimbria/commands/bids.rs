@@ -81,6 +81,10 @@ pub(crate) struct Bids {
     #[arg(long)]
     raw: bool,
 
+    /// With --raw: correct and analyse each series by itself, where several of a session would become one
+    #[arg(long, alias = "separate_all_dwis")]
+    separate_all_dwis: bool,
+
     /// Mend the gradient table of each series as its check says, before anything is fitted; a series whose
     /// data do not tell fails
     #[arg(long)]
@@ -200,9 +204,11 @@ Input:
   Options of BIDS apps may have underscores: --participant_label.
 
 What is done:
-  Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does
-  not carry, and a warning says so; --config FILE has tables for stages, and says by [run] fits what
-  is done.
+  Each series is a run as `fimbria run` makes it. With --raw those of a session are made one whose
+  names differ in run and dir alone, or that have one MultipartID: where they have like voxels, echo
+  times and distortion, or fmap/ has a map. Others stay by themselves, and a warning says why.
+  A preset leaves out what the gradient table does not carry, and a warning says so; --config FILE
+  has tables for stages, and says by [run] fits what is done.
 
 Several at once:
   With --mem as many sessions are worked on beside each other as there are threads and memory for,
@@ -241,6 +247,7 @@ impl Bids {
             config,
             mut settings,
             raw,
+            separate_all_dwis: separate,
             fix_gradients,
             force,
             report_output_level: Named(pages),
@@ -274,6 +281,12 @@ impl Bids {
                 if raw {
                     config = config.with_correction();
                 }
+                if separate && !config.corrects() {
+                    return Err(Failure::usage(
+                        "--separate-all-dwis is used with --raw: series that are not corrected are \
+                         analysed each by itself",
+                    ));
+                }
                 config.input.memory = memory::allowed();
                 let workers = threads.start()?;
                 let opened = devices.open(console)?;
@@ -284,6 +297,7 @@ impl Bids {
                     out: out.clone(),
                     config,
                     atlas,
+                    separate,
                     anatomy: !no_act,
                     work,
                     force,

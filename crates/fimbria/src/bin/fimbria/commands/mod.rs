@@ -28,6 +28,7 @@ pub(crate) mod processes;
 mod qsm;
 mod regions;
 mod report;
+mod response;
 mod run;
 mod sift2;
 mod sticks;
@@ -94,6 +95,7 @@ commands! {
     Correct(correct::CorrectCommand): Refused,
     Align(align::AlignCommand): Refused,
     Normalise(normalise::NormaliseCommand): Refused,
+    Response(response::ResponseCommand): Refused,
     Peaks(peaks::Peaks): Refused,
     Sticks(sticks::Sticks): Share,
     Field(field::Field): Refused,

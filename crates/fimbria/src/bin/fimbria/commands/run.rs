@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use clap::Args;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
+use fimbria_pipeline::stages::load::JoinedSeries;
 use fimbria_pipeline::stages::methods::folders_beside_fits;
 use fimbria_pipeline::{FileKind, RunConfig, Writes, Written};
 
@@ -102,7 +103,8 @@ Configuration:
     [input]
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch, and of a session with
-                               # several raw series the others: joined = [\"run-2.nii.gz\"]
+                               # several raw series the others: joined = [\"run-2.nii.gz\"], or
+                               # [{dwi = \"run-2.nii.gz\", bval = ..., bvec = ...}] (grad, bmatrix)
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
                                # these; also sift2, hot, dki1d, stremi1d, ivim, mono, noddi, fwdti,
@@ -170,7 +172,13 @@ impl Run {
         }
         let mut dwi = dwi.into_iter();
         let (mut from_line, folder) = run.on(dwi.next().unwrap_or_default());
-        from_line.input.joined = dwi.collect();
+        from_line.input.joined = dwi.map(JoinedSeries::from).collect();
+        if !from_line.input.joined.is_empty() && from_line.input.names_table() {
+            return Err(Failure::usage(
+                "a gradient table by name is that of one series, and there are several: put each beside its series, of the \
+                 same name, or name all in a file (--config)",
+            ));
+        }
         let config = config.map_or(Ok(from_line), |path| RunConfig::read(&path))?;
         let mut config = config.with_settings(&settings)?;
         if raw {

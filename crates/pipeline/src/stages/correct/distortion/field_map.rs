@@ -56,11 +56,6 @@ pub(super) struct FieldMap {
 }
 
 impl CorrectSeries {
-    /// Whether the sidecar of the series is asked for B0.
-    pub(super) fn asks_b0(&self) -> bool {
-        self.settings.field_unit == Some(Named(MapUnit::Ppm))
-    }
-
     /// The way from the series to the field map.
     pub(super) fn way(&self, log: &Logbook<'_>) -> Result<Transform, StageError> {
         Ok(Transform::read(&self.settings.field_transform, None, log, Page::Correct)?)

@@ -206,12 +206,8 @@ impl CorrectSeries {
         };
         transforms("field transform", &settings.field_transform);
         transforms("warp", &settings.warp);
-        let asks_sidecar =
-            settings.phase_encoding.is_empty() || self.asks_readout() || self.asks_b0();
-        if asks_sidecar || !self.others.is_empty() {
-            let sidecars = self.series().flat_map(|files| sidecars_of(&files.dwi));
-            inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
-        }
+        let sidecars = self.series().flat_map(|files| sidecars_of(&files.dwi));
+        inputs.extend(sidecars.map(|path| ("dwi sidecar".to_owned(), path)));
         inputs
     }
 }

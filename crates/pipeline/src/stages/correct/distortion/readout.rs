@@ -16,11 +16,6 @@ const TOTAL: [&str; 2] = ["TotalReadoutTime", "EstimatedTotalReadoutTime"];
 const SPACING: [&str; 2] = ["EffectiveEchoSpacing", "EstimatedEffectiveEchoSpacing"];
 
 impl CorrectSeries {
-    /// Whether the sidecar is asked for the readout.
-    pub(super) fn asks_readout(&self) -> bool {
-        !self.settings.field.is_empty() && self.settings.readout_time.is_empty()
-    }
-
     /// The time between the first and the last of so many lines along the phase encoding of a series, seconds.
     pub(super) fn readout_s(
         &self,

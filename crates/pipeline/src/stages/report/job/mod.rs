@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use self::maps::Map;
 use super::scene::MOST_LINES;
 use super::sections;
-use super::{ReportPage, methods_of_any};
+use super::{ReportPage, methods_of};
 use crate::stages::life;
 use crate::stages::pictures::lines;
 use crate::{Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
@@ -137,7 +137,7 @@ impl JobPage {
         for section in files::sections(self, &names)? {
             page = page.section(section);
         }
-        let methods = methods_of_any(std::slice::from_ref(&self.record));
+        let methods = methods_of(std::slice::from_ref(&self.record));
         if !methods.is_empty() {
             page = page.section(sections::Methods::section(methods));
         }

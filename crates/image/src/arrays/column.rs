@@ -1,7 +1,8 @@
-//! Named numbers that belong to points or to streamlines.
+//! Named numbers in rows.
 
-use fimbria_image::Datatype;
 use half::f16;
+
+use crate::Datatype;
 
 /// What a column is called and holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,17 +103,20 @@ impl Column {
     }
 
     /// The rows as bytes, to append to.
-    pub(crate) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Takes the rows away and keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
     /// Appends rows `from..to` of `other`, which is of the same kind.
-    pub(crate) fn extend_rows(&mut self, other: &Self, from: usize, to: usize) {
+    ///
+    /// # Panics
+    /// Where `other` has no such rows.
+    pub fn extend_rows(&mut self, other: &Self, from: usize, to: usize) {
         debug_assert_eq!(self.kind, other.kind);
         let row = self.kind.row_bytes();
         self.bytes.extend_from_slice(&other.bytes[from * row..to * row]);

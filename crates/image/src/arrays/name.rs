@@ -1,11 +1,10 @@
 //! `NAME.WIDTH.TYPE`.
 
-use fimbria_image::Datatype;
+use super::ColumnKind;
+use crate::Datatype;
 
-use crate::ColumnKind;
-
-/// What the last component of a part's path says; `None` where it names no type.
-pub(super) fn parse(file_name: &str) -> Option<ColumnKind> {
+/// What the last component of an array's path says; `None` where it names no type.
+pub fn parse_name(file_name: &str) -> Option<ColumnKind> {
     let (rest, extension) = file_name.rsplit_once('.')?;
     let datatype = match extension {
         // NumPy's byte-wide truth values.
@@ -24,7 +23,7 @@ pub(super) fn parse(file_name: &str) -> Option<ColumnKind> {
 }
 
 /// The file name of a column.
-pub(super) fn column_name(kind: &ColumnKind) -> String {
+pub fn column_name(kind: &ColumnKind) -> String {
     let datatype = kind.datatype.name().to_lowercase();
     match kind.width {
         1 => format!("{}.{datatype}", kind.name),
@@ -33,7 +32,7 @@ pub(super) fn column_name(kind: &ColumnKind) -> String {
 }
 
 /// True where a name can be that of a file on any system.
-pub(super) fn is_safe(name: &str) -> bool {
+pub fn is_safe_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && name.chars().all(|c| !matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|'))
@@ -46,13 +45,13 @@ mod tests {
 
     #[test]
     fn names_carry_width_and_type() {
-        let colour = parse("rgb.3.uint8").unwrap();
+        let colour = parse_name("rgb.3.uint8").unwrap();
         assert_eq!((colour.name.as_str(), colour.width), ("rgb", 3));
         assert_eq!(column_name(&colour), "rgb.3.uint8");
-        let plain = parse("mean.fa.float16").unwrap();
+        let plain = parse_name("mean.fa.float16").unwrap();
         assert_eq!((plain.name.as_str(), plain.width), ("mean.fa", 1));
         assert_eq!(column_name(&plain), "mean.fa.float16");
-        assert_eq!(parse("notes.txt"), None);
-        assert_eq!(parse("x.0.uint8"), None);
+        assert_eq!(parse_name("notes.txt"), None);
+        assert_eq!(parse_name("x.0.uint8"), None);
     }
 }
