@@ -99,8 +99,8 @@ impl Default for SticksOptions {
             offset: Offset::None,
             ratio: (0.13, 0.03),
             burn_in: 300,
-            jumps: 750,
-            sample_every: 15,
+            jumps: 1000,
+            sample_every: 20,
             adapt_every: 40,
             seed: 0,
         }
@@ -129,7 +129,7 @@ impl SticksOptions {
         if self.adapt_every == 0 {
             return Err(BadOption::AdaptEvery);
         }
-        // Steps of the random numbers are counted in 32 bits, up to 17 of them per jump.
+        // Steps of the random numbers are counted in 32 bits, up to 21 of them per jump.
         let jumps = u64::from(self.burn_in) + u64::from(self.jumps);
         if jumps > u64::from(u32::MAX / 32) {
             return Err(BadOption::Jumps(jumps));

@@ -30,21 +30,23 @@
 //!
 //! ```text
 //! S0        alone
-//! curve     on even jumps S0, d, s and R at once by scale L⁻ᵀz, then |s| for s; on odd ones d alone
+//! curve     on even jumps S0, d, ln s and R at once by scale L⁻ᵀz; on the next d alone, and
+//!           after the second joint move s alone where there is one
 //! f0, τ     each alone
 //! angles    of a fibre: θ by scale z₁, φ by scale z₂/w
 //! fraction  of a fibre by Δ = scale z, and S0 by c Δ
-//! angles    of that fibre once more, then those of the next fibre
+//! both      of that fibre once more, then those of the next fibre
 //! ```
 //!
-//! A proposal with a parameter outside its range, or with ln U >= E - E', is refused. L, w and c are
+//! A proposal with a parameter outside its range, or with ln U >= E - E' + ln Q, is refused; Q = s'/s
+//! in the joint move, since steps of ln s are proposed with the density 1/s, else 1. L, w and c are
 //! learnt before jump 0 and, up to the end of burn-in, before every `adapt_every`-th jump, from the
 //! state there is; then they stay, so that a step is as likely as the one back:
 //!
 //! ```text
-//! L Lᵀ = JᵀJ/σ² + 1/width²   J = [m, ∂S/∂d, ∂S/∂s, ∂S/∂R], by differences over DIFFERENCE
+//! L Lᵀ = JᵀJ/σ² + 1/width²   J = [m, ∂S/∂d, s ∂S/∂s, ∂S/∂R], by differences over DIFFERENCE
 //!                            1/σ² = N/Σ (y - S)², rician τ
-//!                            width = 1, 1, s (at least LEAST_SPREAD, at most 1), the std of R's prior
+//!                            width = 1, 1, 1, the std of R's prior
 //!                            L_kk² >= LEAST_PIVOT of the diagonal's element
 //! w    = max(|sin θ|, LEAST_SINE)
 //! c    = -S0 Σ m (A - B)/Σ m²    what a change of f leaves of y - S is then least
@@ -90,7 +92,7 @@ pub(crate) const FIRST_JOINT: f64 = 1.2;
 pub(crate) const DIFFERENCE: f64 = 0.05;
 /// Least share of its diagonal that a pivot of the joint move's factor is.
 pub(crate) const LEAST_PIVOT: f64 = 1e-4;
-/// Width of S0 and d in the joint move where the data tell nothing of them, and most of s.
+/// Width of S0, d and ln s in the joint move where the data tell nothing of them.
 pub(crate) const JOINT_WIDTH: f64 = 1.0;
 /// Least sine of θ that steps of φ are divided by.
 pub(crate) const LEAST_SINE: f64 = 0.05;

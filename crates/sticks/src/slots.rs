@@ -99,13 +99,20 @@ pub(crate) fn moves(options: &SticksOptions) -> Vec<usize> {
     if options.noise == Noise::Rician {
         moves.push(PRECISION);
     }
-    moves.extend((0..options.n_fibres).flat_map(|j| [theta(j), fraction(j), theta(j)]));
+    let of_fibre = |j| [theta(j), fraction(j), theta(j), fraction(j)];
+    moves.extend((0..options.n_fibres).flat_map(of_fibre));
     moves
 }
 
-/// What a move is in a jump: that of the curve is the joint one on even jumps.
-pub(crate) fn turn(slot: usize, jump: u32) -> usize {
-    if slot == DIFFUSIVITY && jump.is_multiple_of(2) { JOINT } else { slot }
+/// What a move is in a jump: that of the curve is the joint one on even jumps, and s alone on every fourth
+/// where there is one.
+pub(crate) fn turn(slot: usize, jump: u32, joint: &[usize]) -> usize {
+    match jump % 4 {
+        _ if slot != DIFFUSIVITY => slot,
+        0 | 2 => JOINT,
+        3 if joint.contains(&SPREAD) => SPREAD,
+        _ => slot,
+    }
 }
 
 /// The slots that a move changes, and how many they are.

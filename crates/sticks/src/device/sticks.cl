@@ -35,12 +35,6 @@ typedef struct {
     f32 factor[N_ENTRIES], sine[N_FIBRES], shear[N_FIBRES], sums[N_SUMS];
 } Learnt;
 
-/* How wide the joint move is in a slot where the data tell nothing. */
-DEVICE_FN f32 joint_width(u32 slot, LOCAL_PTR const f32 *p) {
-    if (slot == SLOT_SPREAD) return fb_min(fb_max(p[SLOT_SPREAD], LEAST_SPREAD), JOINT_WIDTH);
-    return slot == SLOT_RATIO ? RATIO_STD : JOINT_WIDTH;
-}
-
 /* This item's parts of the sums. */
 DEVICE_FN void multiply(f32 *parts, const Item *it, GLOBAL const f32 *all_roots,
                         GLOBAL const f32 *all_b, const f32 *bend, u32 me, LOCAL_PTR const f32 *p) {
@@ -73,7 +67,7 @@ DEVICE_FN void multiply(f32 *parts, const Item *it, GLOBAL const f32 *all_roots,
                     f32 stick = stick_left(&curves[a - 1u], b, along * along);
                     m = FMA(p[SLOT_FIBRES + 3u * j + 2u], stick, m);
                 }
-                slope[a] = (m - it->m[k]) * per;
+                slope[a] = (m - it->m[k]) * (joint_slots[a] == SLOT_SPREAD ? per * p[SLOT_SPREAD] : per);
             }
             for (u32 a = 0; a < N_JOINT; a++) {
                 for (u32 c = 0; c <= a; c++) {
@@ -101,7 +95,7 @@ DEVICE_FN void factorise(LOCAL_PTR Learnt *learnt, LOCAL_PTR const f32 *p, f32 m
         for (u32 c = 0; c <= a; c++) {
             f32 all = learnt->sums[ENTRY(a, c)] * precision;
             if (a == c) {
-                f32 width = joint_width(joint_slots[a], p);
+                f32 width = joint_slots[a] == SLOT_RATIO ? RATIO_STD : JOINT_WIDTH;
                 all = all + fb_div(1.0f, width * width);
             }
             f32 left = all;
@@ -155,11 +149,14 @@ DEVICE_FN f32 moved(LOCAL_PTR const Learnt *learnt, LOCAL_PTR const f32 *p, f32 
                     const f32 *z) {
     f32 old = p[me];
     if (slot == JOINT) {
-        f32 value = old;
         for (u32 k = 0; k < N_JOINT; k++) {
-            if (joint_slots[k] == me) value = FMA(shape(learnt, z, k), scale, old);
+            if (joint_slots[k] == me) {
+                f32 x = shape(learnt, z, k);
+                if (me != SLOT_SPREAD) return FMA(x, scale, old);
+                return old * fb_exp_finite(fb_min(fb_max(x * scale, -MOST_EXPONENT), MOST_EXPONENT));
+            }
         }
-        return me == SLOT_SPREAD ? fb_abs(value) : value;
+        return old;
     }
     u32 fibre = fibre_of(slot);
     if (is_theta(slot)) {
@@ -176,9 +173,11 @@ DEVICE_FN f32 moved(LOCAL_PTR const Learnt *learnt, LOCAL_PTR const f32 *p, f32 
     return old;
 }
 
-/* What a move is in a jump: that of the curve is the joint one on even jumps. */
+/* What a move is in a jump: that of the curve is the joint one on even jumps, s alone on every fourth. */
 DEVICE_FN u32 turn_of(u32 kind, u32 jump) {
-    return kind == SLOT_DIFFUSIVITY && jump % 2u == 0u ? JOINT : kind;
+    if (kind != SLOT_DIFFUSIVITY) return kind;
+    if (jump % 2u == 0u) return JOINT;
+    return DIFFUSIVITY != 1 && jump % 4u == 3u ? SLOT_SPREAD : kind;
 }
 
 /* Whether the proposal is in range; what its priors add. */
@@ -190,7 +189,8 @@ DEVICE_FN i32 judge_all(LOCAL_PTR const f32 *p, LOCAL_PTR const f32 *proposed, u
         u32 one = slot == JOINT ? joint_slots[k] : k == 0u ? slot : is_theta(slot) ? slot + 1u : SLOT_S0;
         f32 more;
         inside = inside & judge(p, one, proposed[one], &more);
-        *added = *added + more;
+        /* A spread that is multiplied is proposed with the density of its prior. */
+        *added = *added + (slot == JOINT && one == SLOT_SPREAD ? 0.0f : more);
     }
     return inside;
 }

@@ -6,7 +6,7 @@ use super::chain::Chain;
 use super::pack::Pack;
 use super::passes::product;
 use crate::options::MOST_FIBRES;
-use crate::rules::{DIFFERENCE, JOINT_WIDTH, LEAST_PIVOT, LEAST_SINE, LEAST_SPREAD, LEAST_SQUARES};
+use crate::rules::{DIFFERENCE, JOINT_WIDTH, LEAST_PIVOT, LEAST_SINE, LEAST_SQUARES};
 use crate::slots::{MOST_CHANGED, PRECISION, RATIO, S0, SPREAD, theta};
 
 /// L, w and c of [`rules`](crate::rules).
@@ -64,6 +64,7 @@ impl<R: Pack> Chain<'_, R> {
         for k in 1..self.constants.joint.len() {
             let mut p = self.p;
             let slot = self.constants.joint[k];
+            let per = if slot == SPREAD { per * p[SPREAD] } else { per };
             p[slot] = p[slot] + DIFFERENCE as f32;
             self.all_columns(&p);
             let Self { m, new_m, slopes, .. } = self;
@@ -84,12 +85,7 @@ impl<R: Pack> Chain<'_, R> {
     /// How wide the joint move is in a slot where the data tell nothing.
     #[inline(always)]
     fn width(&self, slot: usize) -> R {
-        let widest = self.value(JOINT_WIDTH as f32);
-        match slot {
-            SPREAD => self.p[SPREAD].max(self.value(LEAST_SPREAD as f32)).min(widest),
-            RATIO => self.value(self.constants.ratio.1),
-            _ => widest,
-        }
+        self.value(if slot == RATIO { self.constants.ratio.1 } else { JOINT_WIDTH as f32 })
     }
 
     /// L, of the slopes; gives Σ m².

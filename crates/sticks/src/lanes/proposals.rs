@@ -1,13 +1,13 @@
 //! Jumps: moves proposed, judged and taken.
 
-use fimbria_compute::math::ln;
+use fimbria_compute::math::{exp_finite, ln};
 use fimbria_compute::philox::{Philox, normals, uniform};
 use fimbria_compute::{Flags as _, Word as _};
 
 use super::chain::Chain;
 use super::pack::Pack;
 use super::priors::Judged;
-use crate::rules::{WIDEST, WIDEST_TURN};
+use crate::rules::{MOST_EXPONENT, WIDEST, WIDEST_TURN};
 use crate::slots::{
     self, DIFFUSIVITY, JOINT, MOST, MOST_CHANGED, OFFSET, PRECISION, RATIO, S0, SCALES, SPREAD,
     fibre,
@@ -29,7 +29,7 @@ impl<R: Pack> Chain<'_, R> {
         }
         let n = constants.moves.len();
         for (k, &kind) in constants.moves.iter().enumerate() {
-            let slot = slots::turn(kind, jump);
+            let slot = slots::turn(kind, jump, constants.joint);
             let words = self.words(jump, k);
             let [first, second, ..] = normals::<R>(words);
             let mut z = [first, second, first, second];
@@ -56,10 +56,13 @@ impl<R: Pack> Chain<'_, R> {
         if slot == JOINT {
             let joint = self.constants.joint;
             let shaped = self.learnt.shape(z, joint.len());
+            let most = self.value(MOST_EXPONENT as f32);
             for (&slot, x) in joint.iter().zip(shaped) {
-                p[slot] = x.mul_add(scale, p[slot]);
+                p[slot] = match slot {
+                    SPREAD => p[slot] * exp_finite((x * scale).max(-most).min(most)),
+                    _ => x.mul_add(scale, p[slot]),
+                };
             }
-            p[SPREAD] = p[SPREAD].abs();
         } else if slots::is_theta(slot) {
             let scale = scale.min(self.value(WIDEST_TURN as f32));
             let around = scale / self.learnt.sine[fibre(slot)];
@@ -83,8 +86,12 @@ impl<R: Pack> Chain<'_, R> {
         let changed = &changed[..n_changed];
         let (zero, one) = (self.value(0.0), self.value(1.0));
         let mut all = Judged { inside: zero.at_most(one), added: zero };
-        for &slot in changed {
-            let Judged { inside, added } = self.judge(slot, p[slot]);
+        for &one in changed {
+            let Judged { inside, mut added } = self.judge(one, p[one]);
+            if slot == JOINT && one == SPREAD {
+                // A spread that is multiplied is proposed with the density of its prior.
+                added = zero;
+            }
             all = Judged { inside: all.inside & inside, added: all.added + added };
         }
 

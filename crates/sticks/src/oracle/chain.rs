@@ -8,7 +8,7 @@ use super::Posterior;
 use super::learnt::Learnt;
 use crate::SticksOptions;
 use crate::rules::{
-    FIRST_JOINT, FIRST_PRECISION_SHARE, FIRST_SHARE, FIRST_STEP, WIDEST, WIDEST_TURN,
+    FIRST_JOINT, FIRST_PRECISION_SHARE, FIRST_SHARE, FIRST_STEP, MOST_EXPONENT, WIDEST, WIDEST_TURN,
 };
 use crate::slots::{
     self, FIBRES, JOINT, MOST, MOST_CHANGED, OFFSET, PRECISION, S0, SCALES, SPREAD, fibre,
@@ -85,7 +85,7 @@ impl<'a> Chain<'a> {
         let normals = |k: usize| normals::<f32>(drawn[k]).map(f64::from);
         let [third, fourth, ..] = normals(n);
         for k in 0..n {
-            let slot = slots::turn(self.moves[k], self.jumps);
+            let slot = slots::turn(self.moves[k], self.jumps, self.joint);
             let [first, second, ..] = normals(k);
             let chance = f64::from(uniform::<f32>(drawn[k][2]));
             self.propose(slot, [first, second, third, fourth], chance);
@@ -106,9 +106,11 @@ impl<'a> Chain<'a> {
         if slot == JOINT {
             let shaped = self.learnt.shape(z, self.joint.len());
             for (&slot, x) in self.joint.iter().zip(shaped) {
-                p[slot] += x * scale;
+                match slot {
+                    SPREAD => p[slot] *= (x * scale).clamp(-MOST_EXPONENT, MOST_EXPONENT).exp(),
+                    _ => p[slot] += x * scale,
+                }
             }
-            p[SPREAD] = p[SPREAD].abs();
         } else if slots::is_theta(slot) {
             let scale = scale.min(WIDEST_TURN);
             p[slot] = turned(p[slot] + z[0] * scale);
@@ -125,7 +127,10 @@ impl<'a> Chain<'a> {
     fn propose(&mut self, slot: usize, z: [f64; MOST_CHANGED], chance: f64) {
         let p = self.moved(slot, z);
         let energy = self.voxel.posterior.energy(&p);
-        if chance.ln() < self.energy - energy {
+        // A spread that is multiplied is proposed with the density 1/s: that of its prior.
+        let is_multiplied = slot == JOINT && self.joint.contains(&SPREAD);
+        let proposed = if is_multiplied { (p[SPREAD] / self.p[SPREAD]).ln() } else { 0.0 };
+        if chance.ln() < self.energy - energy + proposed {
             (self.p, self.energy) = (p, energy);
             self.taken[slot] += 1;
         } else {

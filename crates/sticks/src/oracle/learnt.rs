@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::Posterior;
 use crate::Noise;
 use crate::options::MOST_FIBRES;
-use crate::rules::{DIFFERENCE, JOINT_WIDTH, LEAST_PIVOT, LEAST_SINE, LEAST_SPREAD, LEAST_SQUARES};
+use crate::rules::{DIFFERENCE, JOINT_WIDTH, LEAST_PIVOT, LEAST_SINE, LEAST_SQUARES};
 use crate::slots::{self, MOST, MOST_CHANGED, PRECISION, RATIO, S0, SPREAD, fraction, theta};
 
 /// L, w and c of [`rules`](crate::rules).
@@ -55,6 +55,7 @@ fn factor(p: &[f64; MOST], posterior: &Posterior<'_>) -> [[f64; MOST_CHANGED]; M
         more[slot] += DIFFERENCE;
         match slot {
             S0 => attenuation(p, i),
+            SPREAD => p[S0] * p[SPREAD] * (attenuation(&more, i) - attenuation(p, i)) / DIFFERENCE,
             _ => p[S0] * (attenuation(&more, i) - attenuation(p, i)) / DIFFERENCE,
         }
     };
@@ -69,7 +70,6 @@ fn factor(p: &[f64; MOST], posterior: &Posterior<'_>) -> [[f64; MOST_CHANGED]; M
         for k in 0..=i {
             let product: f64 = rows[i].iter().zip(&rows[k]).map(|(a, b)| a * b).sum();
             let width = match joint[i] {
-                SPREAD => p[SPREAD].clamp(LEAST_SPREAD, JOINT_WIDTH),
                 RATIO => posterior.options.ratio.1,
                 _ => JOINT_WIDTH,
             };
