@@ -98,7 +98,7 @@ impl Default for SticksOptions {
             noise: Noise::Gaussian,
             offset: Offset::None,
             ratio: (0.13, 0.03),
-            burn_in: 300,
+            burn_in: 1000,
             jumps: 1000,
             sample_every: 20,
             adapt_every: 40,

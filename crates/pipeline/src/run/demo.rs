@@ -22,7 +22,7 @@ const MADE: &[&str] = &["peaks", "sticks", "track", "life", "connectome", "field
 /// white matter of the head has it where nothing crosses, and ends as near the optimum as pictures show. As many
 /// streamlines as other programs are asked for beside it.
 const SETTINGS: &[&str] = &[
-    "sticks.burn_in=150",
+    "sticks.burn_in=500",
     "sticks.jumps=500",
     "life.axial=1.45e-3",
     "life.radial=0.45e-3",
