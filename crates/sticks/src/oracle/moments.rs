@@ -132,6 +132,8 @@ fn moves_of_several_parameters_have_the_moments_of_one_at_a_time() {
         (Single, Noise::Gaussian, Offset::None, 0.15),
         (Single, Noise::Rician, Offset::Flat, 0.03),
         (Gamma, Noise::Gaussian, Offset::None, 0.01),
+        // s is known least here: the density of its steps counts.
+        (Gamma, Noise::Gaussian, Offset::None, 0.03),
         (Zeppelin, Noise::Rician, Offset::None, 0.02),
     ] {
         let n_fibres = 1;
