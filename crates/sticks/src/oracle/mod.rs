@@ -11,6 +11,4 @@ pub(crate) use posterior::Posterior;
 pub(crate) use posterior::ln_i0e;
 
 #[cfg(test)]
-mod moments;
-#[cfg(test)]
 mod tests;
