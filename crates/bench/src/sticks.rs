@@ -30,7 +30,7 @@ pub struct BenchSticks {
     #[arg(number = within(1_u32, 1000, ""))]
     plain: u32,
 
-    /// Jumps, a share of bedpostx's 2250, in percent
+    /// Jumps, a share of the usual number, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100)]
     #[arg(number = within(4_u32, 100, ""))]
     jumps: u32,
@@ -49,8 +49,8 @@ pub struct BenchSticks {
 
 const HELP: &str = "\
 Outputs, on standard output:
-  For the settings of bedpostx on 65 volumes (1 without weighting, 64 at b = 1000 s/mm²), of voxels
-  of a phantom with fibres, starts included:
+  For the models of bedpostx on 65 volumes (1 without weighting, 64 at b = 1000 s/mm²), of voxels
+  of a phantom with fibres, starts included, 50 samples each:
     voxels/s   on the clock
     per core   over the processor time of all threads
     ratio      how many times a plain loop: scalar f64, a voxel and a proposal after the other,
@@ -193,7 +193,7 @@ struct Bench<'a> {
     subject: &'a Subject,
     mask: Mask,
     few: Mask,
-    /// Of the jumps of bedpostx.
+    /// Of the usual jumps.
     share: f64,
     /// Streamlines of 56 mm that tckgen makes per second here.
     here: Option<f64>,

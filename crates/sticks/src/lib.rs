@@ -1,8 +1,8 @@
 //! Ball-and-sticks sampling: where fibres may run in every voxel, and how sure that is.
 //!
 //! The signal is that of a ball (water that diffuses alike everywhere) and of one to four sticks
-//! (water that diffuses along a direction only); their posterior is sampled by Metropolis jumps, as
-//! FSL's bedpostx does, with its models, priors and defaults (Behrens et al. 2003 and 2007, Jbabdi
+//! (water that diffuses along a direction only). Models and priors are those of FSL's bedpostx; the
+//! posterior is sampled by Metropolis jumps whose moves mix faster than its own (Behrens et al. 2003 and 2007, Jbabdi
 //! et al. 2012, Sotiropoulos et al. 2016). [`sample`] takes a series and gives [`Sampled`]: the
 //! samples of directions and fractions that tracking takes, and maps of everything else.
 //!
@@ -40,6 +40,10 @@ mod sampler;
 mod slots;
 mod start;
 mod summary;
+
+/// Another number where the same options and seed draw other samples than before: kept work of the
+/// earlier ones is then not taken up.
+pub const REVISION: u32 = 2;
 
 pub use checks::checks;
 pub use chunk::{CHUNK, Keeper};

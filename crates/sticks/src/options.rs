@@ -59,7 +59,7 @@ pub enum Offset {
     Relevance,
 }
 
-/// Options of a sampling; the defaults are those of bedpostx.
+/// Options of a sampling; models and priors are by default those of bedpostx.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SticksOptions {
     /// The model of diffusivity.
@@ -99,8 +99,8 @@ impl Default for SticksOptions {
             offset: Offset::None,
             ratio: (0.13, 0.03),
             burn_in: 1000,
-            jumps: 1250,
-            sample_every: 25,
+            jumps: 1000,
+            sample_every: 20,
             adapt_every: 40,
             seed: 0,
         }
@@ -129,9 +129,9 @@ impl SticksOptions {
         if self.adapt_every == 0 {
             return Err(BadOption::AdaptEvery);
         }
-        // Steps of the random numbers are counted in 32 bits, up to 9 of them per jump.
+        // Steps of the random numbers are counted in 32 bits, up to 21 of them per jump.
         let jumps = u64::from(self.burn_in) + u64::from(self.jumps);
-        if jumps > u64::from(u32::MAX / 16) {
+        if jumps > u64::from(u32::MAX / 32) {
             return Err(BadOption::Jumps(jumps));
         }
         if !(self.fudge.is_finite() && self.fudge >= 0.0) {
@@ -160,7 +160,7 @@ pub enum BadOption {
         every: u32,
     },
     /// More jumps than there are random numbers.
-    #[error("{0} jumps are more than the 268435455 that random numbers are counted for")]
+    #[error("{0} jumps are more than the 134217727 that random numbers are counted for")]
     Jumps(u64),
     /// Never is 0.
     #[error("proposals cannot be adapted every 0 jumps")]

@@ -23,7 +23,7 @@ const MADE: &[&str] = &["peaks", "sticks", "track", "life", "connectome", "field
 /// streamlines as other programs are asked for beside it.
 const SETTINGS: &[&str] = &[
     "sticks.burn_in=500",
-    "sticks.jumps=625",
+    "sticks.jumps=500",
     "life.axial=1.45e-3",
     "life.radial=0.45e-3",
     "life.tolerance=1e-2",

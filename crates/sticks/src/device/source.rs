@@ -1,14 +1,12 @@
 //! The kernel's text, specialised for one sampling.
 
-use std::fmt::Write as _;
-
 use fimbria_compute::device::KernelSource;
 use fimbria_compute::{math, philox};
 
 use crate::Noise;
 use crate::lanes::Constants;
 use crate::rules;
-use crate::slots::{self, MOST};
+use crate::slots::{self, JOINT, MOST, SCALES};
 
 /// Bytes of a group's memory that rows of measurements take at most: what every device has, and most
 /// give to several groups at once.
@@ -30,13 +28,18 @@ pub(crate) fn source(constants: &Constants, is_bent: bool, group_bytes: usize) -
     // The tables stand before the text, in which they are used.
     let tables = tables(constants);
     let mut source = KernelSource::new("sample_sticks", include_str!("sticks.cl"))
+        .after(include_str!("signals.cl"))
         .after(&tables)
         .after(philox::KERNEL_TEXT)
         .after(math::KERNEL_TEXT)
         .with("N", format_args!("{}u", constants.n))
         .with("N_FIBRES", format_args!("{}u", constants.n_fibres))
         .with("N_SAMPLED", format_args!("{}u", constants.sampled.len()))
+        .with("N_MOVES", format_args!("{}u", constants.moves.len()))
+        .with("N_JOINT", format_args!("{}u", constants.joint.len()))
         .with("MOST_SLOTS", format_args!("{MOST}u"))
+        .with("MOST_SCALES", format_args!("{SCALES}u"))
+        .with("JOINT", format_args!("{JOINT}u"))
         .with("DIFFUSIVITY", constants.diffusivity.fsl_number())
         .with("IS_RICIAN", u8::from(constants.noise == Noise::Rician))
         .with("IS_BENT", u8::from(is_bent))
@@ -71,6 +74,12 @@ pub(crate) fn source(constants: &Constants, is_bent: bool, group_bytes: usize) -
         ("FIRST_TURN", (rules::FIRST_STEP / std::f64::consts::TAU) as f32),
         ("FIRST_SHARE", rules::FIRST_SHARE as f32),
         ("FIRST_PRECISION_SHARE", rules::FIRST_PRECISION_SHARE as f32),
+        ("FIRST_JOINT", rules::FIRST_JOINT as f32),
+        ("DIFFERENCE", rules::DIFFERENCE as f32),
+        ("DIFFERENCES", (1.0 / rules::DIFFERENCE) as f32),
+        ("JOINT_WIDTH", rules::JOINT_WIDTH as f32),
+        ("LEAST_PIVOT", rules::LEAST_PIVOT as f32),
+        ("LEAST_SINE", rules::LEAST_SINE as f32),
         ("WIDEST", rules::WIDEST as f32),
         ("WIDEST_TURN", rules::WIDEST_TURN as f32),
     ] {
@@ -79,15 +88,20 @@ pub(crate) fn source(constants: &Constants, is_bent: bool, group_bytes: usize) -
     source
 }
 
-/// Which slots are sampled, and the exponents of their priors.
+/// Which slots are sampled, moved and moved jointly, and the exponents of their priors.
 fn tables(constants: &Constants) -> String {
-    let mut text = String::from("CONSTANT_TABLE u32 sampled_slots[] = {");
-    for slot in &constants.sampled {
-        let _ = write!(text, "{slot}u, ");
+    let table = |kind: &str, name: &str, values: &[String]| {
+        format!("CONSTANT_TABLE {kind} {name}[] = {{{}}};\n", values.join(", "))
+    };
+    let mut text = String::new();
+    for (name, slots) in [
+        ("sampled_slots", &constants.sampled[..]),
+        ("moves", &constants.moves),
+        ("joint_slots", constants.joint),
+    ] {
+        let slots: Vec<String> = slots.iter().map(|slot| format!("{slot}u")).collect();
+        text += &table("u32", name, &slots);
     }
-    text += "};\nCONSTANT_TABLE f32 relevance[] = {";
-    for exponent in constants.relevance {
-        let _ = write!(text, "{exponent:?}f, ");
-    }
-    text + "};\n"
+    let exponents: Vec<String> = constants.relevance.iter().map(|e| format!("{e:?}f")).collect();
+    text + &table("f32", "relevance", &exponents)
 }

@@ -1,20 +1,19 @@
 //! The state of as many chains as there are lanes, and the jumps.
 
 use fimbria_compute::math::{ln, sincos_turns};
-use fimbria_compute::philox::{Philox, normals, uniform};
-use fimbria_compute::{Flags as _, Word as _};
 
 use super::constants::Constants;
 use super::curve::Curve;
+use super::learn::Learnt;
 use super::pack::Pack;
-use super::priors::Judged;
 use crate::Noise;
 use crate::batch::{Batch, Recorded};
 use crate::rules::{
-    FIRST_PRECISION_SHARE, FIRST_SHARE, FIRST_STEP, LEAST_SQUARES, PARTIAL_SUMS, WIDEST,
-    WIDEST_TURN,
+    FIRST_JOINT, FIRST_PRECISION_SHARE, FIRST_SHARE, FIRST_STEP, LEAST_SQUARES, PARTIAL_SUMS,
 };
-use crate::slots::{DIFFUSIVITY, FIBRES, MOST, OFFSET, PRECISION, RATIO, S0, SPREAD, phi, theta};
+use crate::slots::{
+    self, DIFFUSIVITY, FIBRES, JOINT, MOST, OFFSET, PRECISION, RATIO, SCALES, SPREAD, phi, theta,
+};
 
 /// Chains side by side. Rows over measurements have a number for each lane; sticks are
 /// `[fibre][measurement]`; a proposal for one fibre leaves its new stick in the first row.
@@ -22,13 +21,14 @@ pub(crate) struct Chain<'a, R: Pack> {
     token: R::Token,
     pub(super) constants: &'a Constants,
     pub(super) is_rician: bool,
-    item: [R::Word; 2],
+    pub(super) item: [R::Word; 2],
     pub(super) p: [R; MOST],
-    step: [R; MOST],
-    taken: [R; MOST],
-    refused: [R; MOST],
+    pub(super) learnt: Learnt<R>,
+    pub(super) scale: [R; SCALES],
+    pub(super) taken: [R; SCALES],
+    pub(super) refused: [R; SCALES],
     /// Proposals taken since burn-in.
-    all_taken: R,
+    pub(super) all_taken: R,
     /// Sum of squares, or energy of Rician noise.
     pub(super) misfit: R,
     pub(super) y: Vec<R>,
@@ -40,6 +40,8 @@ pub(crate) struct Chain<'a, R: Pack> {
     pub(super) new_ball: Vec<R>,
     pub(super) new_sticks: Vec<R>,
     pub(super) new_m: Vec<R>,
+    /// Slopes of the signal by all that the joint move changes but S0, whose slope is `m`.
+    pub(super) slopes: Vec<R>,
     pub(super) parts: [R; PARTIAL_SUMS],
     /// I + L of each voxel, columns first; `None` for all nominal.
     bend: Option<[[R; 3]; 3]>,
@@ -57,9 +59,10 @@ impl<'a, R: Pack> Chain<'a, R> {
             is_rician: constants.noise == Noise::Rician,
             item: [none; 2],
             p: [zero; MOST],
-            step: [zero; MOST],
-            taken: [zero; MOST],
-            refused: [zero; MOST],
+            learnt: Learnt::none(zero),
+            scale: [zero; SCALES],
+            taken: [zero; SCALES],
+            refused: [zero; SCALES],
             all_taken: zero,
             misfit: zero,
             y: vec![zero; n],
@@ -70,6 +73,7 @@ impl<'a, R: Pack> Chain<'a, R> {
             new_ball: vec![zero; n],
             new_sticks: vec![zero; n * n_fibres],
             new_m: vec![zero; n],
+            slopes: vec![zero; n * (constants.joint.len() - 1)],
             parts: [zero; PARTIAL_SUMS],
             bend: None,
         }
@@ -117,20 +121,21 @@ impl<'a, R: Pack> Chain<'a, R> {
         self.begin();
     }
 
-    /// First steps and the signals of the start.
+    /// First scales and the signals of the start.
     #[inline(always)]
     fn begin(&mut self) {
         let turn = (FIRST_STEP / std::f64::consts::TAU) as f32;
-        for slot in 0..MOST {
-            self.step[slot] = match slot {
+        for slot in 0..SCALES {
+            self.scale[slot] = match slot {
                 OFFSET => self.value(FIRST_STEP as f32),
+                JOINT => self.value(FIRST_JOINT as f32),
                 PRECISION => self.p[slot] * FIRST_PRECISION_SHARE as f32,
                 _ if slot < FIBRES => self.p[slot] * FIRST_SHARE as f32,
-                _ if (slot - FIBRES) % 3 == 2 => self.value(FIRST_STEP as f32),
+                _ if slots::is_fraction(slot) => self.value(FIRST_STEP as f32),
                 _ => self.value(turn),
             };
         }
-        self.taken = [self.value(0.0); MOST];
+        self.taken = [self.value(0.0); SCALES];
         self.refused = self.taken;
         self.all_taken = self.value(0.0);
         let p = self.p;
@@ -195,93 +200,8 @@ impl<'a, R: Pack> Chain<'a, R> {
                 sample += 1;
             }
         }
-        let proposals = constants.jumps as f32 * n_sampled as f32;
+        let proposals = constants.jumps as f32 * constants.moves.len() as f32;
         (self.all_taken / proposals).write(&mut to.acceptance[first..end]);
-    }
-
-    #[inline(always)]
-    pub(super) fn jump(&mut self, jump: u32) {
-        let constants = self.constants;
-        let n_sampled = constants.sampled.len();
-        let philox = Philox::new(constants.seed);
-        let per_jump = n_sampled.div_ceil(2) as u32;
-        for pair in 0..per_jump {
-            let step = self.item[0].splat(jump * per_jump + pair);
-            let words = philox.lanes(self.item[0], self.item[1], step);
-            // Two normal numbers of the first two words; the second pair of words is for chances.
-            let [first, second, ..] = normals::<R>(words);
-            for half in 0..2 {
-                let k = 2 * pair as usize + half;
-                if k < n_sampled {
-                    let normal = if half == 0 { first } else { second };
-                    let chance = uniform::<R>(words[2 + half]);
-                    self.propose(constants.sampled[k], normal, chance);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn propose(&mut self, slot: usize, normal: R, chance: R) {
-        let is_fibre = slot >= FIBRES;
-        let is_angle = is_fibre && (slot - FIBRES) % 3 < 2;
-        let mut new = self.p[slot];
-        if is_angle {
-            let step = self.step[slot].min(self.value(WIDEST_TURN as f32));
-            new = normal.mul_add(step, new);
-            let round = self.value(12_582_912.0);
-            new = new - ((new + round) - round);
-        } else {
-            new = normal.mul_add(self.step[slot], new);
-        }
-        let Judged { inside, added } = self.judge(slot, new);
-
-        let mut p = self.p;
-        p[slot] = new;
-        let more = new - self.p[slot];
-        let fibre = slot.saturating_sub(FIBRES) / 3;
-        let misfit = match slot {
-            S0 | PRECISION => self.same_columns(&p),
-            DIFFUSIVITY | SPREAD | RATIO => self.all_columns(&p),
-            OFFSET => self.more_offset(more, &p),
-            _ if is_angle => self.one_column(fibre, &p),
-            _ => self.more_stick(fibre, more, &p),
-        };
-        let noise = if self.is_rician {
-            misfit - self.misfit
-        } else {
-            ln(misfit / self.misfit) * (0.5 * self.constants.n as f32)
-        };
-        let take = inside & ln(chance).less(-(noise + added));
-
-        let (zero, one) = (self.value(0.0), self.value(1.0));
-        self.p[slot] = R::select(take, new, self.p[slot]);
-        self.misfit = R::select(take, misfit, self.misfit);
-        let taken = R::select(take, one, zero);
-        self.taken[slot] = self.taken[slot] + taken;
-        self.refused[slot] = self.refused[slot] + (one - taken);
-        self.all_taken = self.all_taken + taken;
-        if !take.any() {
-            return;
-        }
-        match slot {
-            S0 | PRECISION => {}
-            DIFFUSIVITY | SPREAD | RATIO => self.keep_columns(take),
-            OFFSET => self.keep_offset(R::select(take, more, zero)),
-            _ if is_angle => self.keep_column(fibre, take),
-            _ => self.keep_stick(fibre, R::select(take, more, zero)),
-        }
-    }
-
-    #[inline(always)]
-    fn adapt(&mut self) {
-        let widest = self.value(WIDEST as f32);
-        for &slot in &self.constants.sampled {
-            let ratio = (self.taken[slot] + 1.0) / (self.refused[slot] + 1.0);
-            self.step[slot] = (self.step[slot] * ratio.sqrt()).min(widest);
-            self.taken[slot] = self.value(0.0);
-            self.refused[slot] = self.value(0.0);
-        }
     }
 
     /// Angles of a fibre in `p`.

@@ -16,6 +16,8 @@ pub(crate) struct Constants {
     pub(crate) root: [Vec<f32>; 3],
     pub(crate) b: Vec<f32>,
     pub(crate) sampled: Vec<usize>,
+    pub(crate) moves: Vec<usize>,
+    pub(crate) joint: &'static [usize],
     /// Exponent of the prior of each fraction.
     pub(crate) relevance: [f32; MOST],
     pub(crate) ratio: (f32, f32),
@@ -53,6 +55,8 @@ impl Constants {
             root: protocol.root_rows(),
             b: protocol.b.iter().map(|&b| b as f32).collect(),
             sampled: slots::sampled(options),
+            moves: slots::moves(options),
+            joint: slots::joint(options.diffusivity),
             relevance,
             ratio: (options.ratio.0 as f32, options.ratio.1 as f32),
             most_spread: most_spread as f32,

@@ -1,9 +1,9 @@
 //! The sampler in `f32`, one voxel per SIMD lane. [`rules`](crate::rules) states what it does,
 //! the oracle does the same in plain `f64`.
 //!
-//! What makes it fast is what it does not compute. A jump of three fibres proposes eleven numbers;
-//! the signals of ball and sticks, unit S0, are kept, and a proposal computes only those that it
-//! changes: one stick for an angle, all for a diffusivity, none for fractions and S0, which
+//! What makes it fast is what it does not compute. A jump of three fibres makes fourteen moves;
+//! the signals of ball and sticks, unit S0, are kept, and a move computes only those that it
+//! changes: one stick for angles, all for the curve, none for fractions and S0, which
 //! cost a multiplication and two fused additions per measurement. The sum of squares is made of
 //! residuals every time, never updated, so that nothing cancels.
 
@@ -11,9 +11,11 @@ mod bessel;
 mod chain;
 mod constants;
 mod curve;
+mod learn;
 mod pack;
 mod passes;
 mod priors;
+mod proposals;
 mod timing;
 
 use fimbria_compute::{Lanes, SimdLevel};

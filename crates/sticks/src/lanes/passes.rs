@@ -40,6 +40,29 @@ fn along<R: Pack>(root: &[Vec<f32>; 3], i: usize, v: [R; 3]) -> R {
     v[2].mul_add(v[2].splat(z[i]), part)
 }
 
+/// The sum of all parts.
+#[inline(always)]
+fn halved<R: Pack>(parts: &mut [R; PARTIAL_SUMS]) -> R {
+    let mut reach = PARTIAL_SUMS / 2;
+    while reach > 0 {
+        for k in 0..reach {
+            parts[k] = parts[k] + parts[k + reach];
+        }
+        reach /= 2;
+    }
+    parts[0]
+}
+
+/// Σ a b over measurements.
+#[inline(always)]
+pub(super) fn product<R: Pack>(a: &[R], b: &[R]) -> R {
+    let mut parts = [a[0].splat(0.0); PARTIAL_SUMS];
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        parts[i % PARTIAL_SUMS] = a.mul_add(*b, parts[i % PARTIAL_SUMS]);
+    }
+    halved(&mut parts)
+}
+
 impl<R: Pack> Chain<'_, R> {
     #[inline(always)]
     fn misfit_of(&self, p: &[R; MOST]) -> Misfit<R> {
@@ -53,14 +76,8 @@ impl<R: Pack> Chain<'_, R> {
 
     #[inline(always)]
     fn sum(&mut self, p: &[R; MOST]) -> R {
-        let mut reach = PARTIAL_SUMS / 2;
-        while reach > 0 {
-            for k in 0..reach {
-                self.parts[k] = self.parts[k] + self.parts[k + reach];
-            }
-            reach /= 2;
-        }
-        self.finish_misfit(p, self.parts[0])
+        let sum = halved(&mut self.parts);
+        self.finish_misfit(p, sum)
     }
 
     /// Another S0 or noise level.

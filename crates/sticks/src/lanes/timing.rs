@@ -10,7 +10,7 @@ use super::chain::Chain;
 use super::constants::Constants;
 use super::pack::Pack;
 use crate::batch::Batch;
-use crate::slots::{DIFFUSIVITY, FIBRES, MOST, RATIO, S0, SPREAD};
+use crate::slots::{self, MOST};
 
 /// Seconds of one jump of one voxel, and what of them are spent where.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct JumpTime {
     pub whole: f64,
     /// Signals of sticks and balls that a proposal changes: exponentials, or powers.
     pub columns: f64,
-    /// Residuals and their squares, once a proposal.
+    /// Residuals and their squares, once a move.
     pub sums: f64,
 }
 
@@ -86,13 +86,10 @@ fn time_chain<R: Pack>(chain: &mut Chain<'_, R>) -> JumpTime {
     let all = least_seconds!(black_box(chain.all_columns(black_box(&p))));
     let per_voxel = 1.0 / R::LANES as f64;
     let [whole, sum, one, all] = [whole, sum, one, all].map(|seconds| seconds * per_voxel);
-    let is = |slots: &[usize]| constants.sampled.iter().filter(|s| slots.contains(s)).count();
-    let of_all = is(&[DIFFUSIVITY, SPREAD, RATIO]) as f64;
-    let angles = (2 * constants.n_fibres) as f64;
-    debug_assert!(is(&[S0]) == 1 && constants.sampled.iter().any(|&slot| slot >= FIBRES));
+    let angles = constants.moves.iter().filter(|slot| slots::is_theta(**slot)).count() as f64;
     JumpTime {
         whole,
-        columns: of_all * (all - sum).max(0.0) + angles * (one - sum).max(0.0),
-        sums: constants.sampled.len() as f64 * sum,
+        columns: (all - sum).max(0.0) + angles * (one - sum).max(0.0),
+        sums: constants.moves.len() as f64 * sum,
     }
 }

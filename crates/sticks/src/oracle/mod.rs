@@ -2,6 +2,7 @@
 //! [`rules`](crate::rules) states them.
 
 mod chain;
+mod learnt;
 mod posterior;
 
 pub(crate) use chain::{Chain, Voxel};

@@ -74,7 +74,7 @@ fn text(stage: &Sticks) -> Methods {
         text: format!(
             "The posterior of {model}, up to {fibres} fibres a voxel{relevance}, was sampled by \
              Metropolis jumps{within}: {burn_in} to begin with, then every {sample_every}th of \
-             {jumps}, with the priors and proposals of FSL's bedpostx."
+             {jumps}, with the priors of FSL's bedpostx."
         ),
         references: vec![
             "Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)",

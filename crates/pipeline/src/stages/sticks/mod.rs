@@ -314,6 +314,7 @@ impl Sticks {
     fn fingerprint(&self, subject: &Subject, mask: &Mask) -> u128 {
         let mut hash = Xxh3::new();
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hash.update(&fimbria_sticks::REVISION.to_le_bytes());
         hash.update(json!(self.parameters).to_string().as_bytes());
         // Fewer than the subject's where only fibres are sampled.
         hash.update(bytemuck::cast_slice(&mask.voxels));

@@ -61,7 +61,7 @@ impl Choice for Within {
     ];
 }
 
-/// The options of a sampling; the defaults are bedpostx's.
+/// The options of a sampling; models and priors are by default bedpostx's.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct SticksParameters {
     /// The model of diffusivity, by FSL's number
@@ -98,22 +98,22 @@ pub struct SticksParameters {
     pub ratio: Vec<f64>,
 
     /// Jumps before the first sample
-    #[arg(long, visible_alias = "bi", value_name = "N", default_value_t = 1000)]
+    #[arg(long, visible_alias = "bi", value_name = "N", default_value_t = SticksOptions::default().burn_in)]
     #[arg(number = at_least(0_u32, ""))]
     pub burn_in: u32,
 
     /// Jumps from then on
-    #[arg(long, visible_alias = "nj", value_name = "N", default_value_t = 1250)]
+    #[arg(long, visible_alias = "nj", value_name = "N", default_value_t = SticksOptions::default().jumps)]
     #[arg(number = at_least(1_u32, ""))]
     pub jumps: u32,
 
     /// Keep every Nth of them as a sample
-    #[arg(long, visible_alias = "se", value_name = "N", default_value_t = 25)]
+    #[arg(long, visible_alias = "se", value_name = "N", default_value_t = SticksOptions::default().sample_every)]
     #[arg(number = at_least(1_u32, ""))]
     pub sample_every: u32,
 
     /// Adapt the proposals every N jumps
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = SticksOptions::default().adapt_every)]
     #[arg(number = at_least(1_u32, ""))]
     pub adapt_every: u32,
 

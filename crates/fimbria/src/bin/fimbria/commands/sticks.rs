@@ -46,8 +46,9 @@ Model:
   S = S0 [ (1 - f0 - Σ f) B + Σ f A + f0 ]: a ball B and sticks A with the fractions f, directions
   v. Model 1: B = exp(-b d), A = exp(-b d (g·v)²). Model 2: d is Gamma-distributed, of mean d and
   standard deviation d_std. Model 3: A = exp(-3 b d/(2R+1) ((1-R)(g·v)² + R)), B as in model 2.
-  Priors, proposals and their adaptation are those of FSL's bedpostx. Chains start from a tensor,
-  then ball and sticks by Levenberg-Marquardt. With --grad-dev every voxel has its own gradients.
+  Priors are those of FSL's bedpostx; a jump moves several parameters at once. Chains start from a
+  tensor, then ball and sticks by Levenberg-Marquardt. With --grad-dev every voxel has its own
+  gradients.
 
 Outputs, a bedpostX folder (float32; FSL, XTRACT and FSLeyes read it, and fimbria track):
 {outputs}

@@ -1,5 +1,7 @@
 //! The oracle against what can be known otherwise.
 
+mod moments;
+
 use crate::device::{acquisition, short, simulate};
 use crate::oracle::{Chain, Posterior, Voxel, ln_i0e};
 use crate::slots::{DIFFUSIVITY, MOST, PRECISION, RATIO, S0, SPREAD, fraction, theta};
