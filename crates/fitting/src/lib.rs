@@ -5,6 +5,7 @@
 //!
 //! * [`active_set`]: quadratic programmes with inequality constraints;
 //! * [`linear`]: log-linear least squares of any design, weighted and reweighted;
+//! * [`non_negative`]: least squares with few amounts above zero of many columns;
 //! * [`lm`]: non-linear least squares by Levenberg-Marquardt, on CPU and devices;
 //! * [`expr`]: formulas as data, what models given at run time and kernels are made of.
 
@@ -12,6 +13,7 @@ pub mod active_set;
 pub mod expr;
 pub mod linear;
 pub mod lm;
+pub mod non_negative;
 
 use fimbria_compute::check::Check;
 

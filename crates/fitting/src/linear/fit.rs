@@ -5,7 +5,7 @@ use fimbria_compute::SimdLevel;
 use super::lanes::FitProblems;
 use super::oracle::{self, Fit};
 use super::tables::Tables;
-use super::{Design, Recipe};
+use super::{Design, Passes, Recipe};
 
 /// What became of a set of samples; a row of results holds its number as an `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,11 @@ impl LogLinearFit {
     /// The fit of `design` as `recipe` says.
     pub fn new(design: Design, recipe: Recipe) -> Self {
         Self { tables: Tables::new(&design), design, recipe }
+    }
+
+    /// The fit of the same design by other passes.
+    pub(super) fn with_passes(&self, passes: Passes) -> Self {
+        Self { recipe: Recipe { passes, residual: false, ..self.recipe }, ..self.clone() }
     }
 
     /// Its design.

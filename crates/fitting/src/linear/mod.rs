@@ -12,7 +12,7 @@
 //! kernel. Samples are divided by their mean, which centres their logarithms, and each pass
 //! solves for the correction of the estimate before it and refines that once with the factor at
 //! hand: `f32` then differs from `f64` by its last digits only. What `f32` cannot solve at all is
-//! solved by the oracle.
+//! solved by the oracle. [`robust`] fits without outliers, with the weights of any of them.
 
 mod checks;
 mod column;
@@ -24,6 +24,7 @@ mod lanes;
 pub mod oracle;
 mod qr;
 mod recipe;
+pub mod robust;
 mod tables;
 #[cfg(test)]
 mod testing;

@@ -15,11 +15,7 @@ pub(crate) fn of_axis(
     protocol: &Protocol,
     b_max_s_per_mm2: f64,
 ) -> Result<(Vec<usize>, GradientTable), CurveError> {
-    let table = |volumes: &[usize]| GradientTable {
-        b_s_per_mm2: volumes.iter().map(|&v| gradients.b_s_per_mm2[v]).collect(),
-        dirs_ras: volumes.iter().map(|&v| gradients.dirs_ras[v]).collect(),
-        b0_threshold: gradients.b0_threshold,
-    };
+    let table = |volumes: &[usize]| selected_table(gradients, volumes);
     let all = protocol.volumes();
     for volumes in [Protocol::new(gradients, Some(b_max_s_per_mm2))?.volumes(), all.clone()] {
         let few = table(&volumes);
@@ -29,4 +25,13 @@ pub(crate) fn of_axis(
     }
     dti::Problem::new(&table(&all), &DtiOptions::default())?;
     Ok((all.clone(), table(&all)))
+}
+
+/// The entries of some volumes.
+pub(crate) fn selected_table(gradients: &GradientTable, volumes: &[usize]) -> GradientTable {
+    GradientTable {
+        b_s_per_mm2: volumes.iter().map(|&v| gradients.b_s_per_mm2[v]).collect(),
+        dirs_ras: volumes.iter().map(|&v| gradients.dirs_ras[v]).collect(),
+        b0_threshold: gradients.b0_threshold,
+    }
 }

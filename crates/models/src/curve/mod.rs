@@ -17,7 +17,7 @@ use fimbria_compute::Progress;
 pub use fimbria_fitting::lm::{Likelihood, Robust, rules};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
-pub(crate) use self::axes::of_axis;
+pub(crate) use self::axes::{of_axis, selected_table};
 pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};
 pub use self::earlier::Earlier;
 pub use self::error::CurveError;

@@ -56,9 +56,9 @@ impl VoxelFit for Problem {
         Ok(())
     }
 
-    /// Non-linear fits are done by the threads.
+    /// Non-linear and robust fits are done by the threads.
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (!self.recipe.nonlinear).then_some(self)
+        (!self.recipe.nonlinear && !self.recipe.robust).then_some(self)
     }
 }
 
@@ -139,7 +139,10 @@ impl Problem {
     ) -> Vec<f32> {
         let mut parameters = vec![0.0; parameter_row::COUNT * stride];
         let problems = Problems { samples, weights: None, stride, n };
-        self.linear.fit_lanes(simd, problems, &mut parameters);
+        match self.recipe.robust {
+            true => self.linear.fit_robust_lanes(simd, problems, &mut parameters),
+            false => self.linear.fit_lanes(simd, problems, &mut parameters),
+        }
         self.finish_parameters(samples, stride, n, simd, &mut parameters);
         parameters
     }

@@ -16,6 +16,9 @@ pub enum Method {
     Iwls,
     /// Non-linear least squares of S itself, by Levenberg and Marquardt, from the WLS estimate.
     Nlls,
+    /// WLS without outliers, as RESTORE finds them (Chang 2005): where a residual of S exceeds three standard
+    /// deviations, up to ten fits with Geman and McClure's weights, then WLS without what is beyond them.
+    Restore,
 }
 
 /// Whose numerics to follow where programs differ; peers fit without constraints, and so does

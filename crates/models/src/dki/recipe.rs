@@ -17,6 +17,8 @@ pub(crate) const CONSTRAINED_DIFFUSIVITY: f64 = 1e-3;
 pub(crate) struct Recipe {
     /// The linear passes.
     pub(crate) linear: linear::Recipe,
+    /// Outliers are left out of them.
+    pub(crate) robust: bool,
     /// Non-linear least squares follow.
     pub(crate) nonlinear: bool,
     pub(crate) constrained: bool,
@@ -33,7 +35,7 @@ impl Recipe {
         let passes = match (options.method, options.compat) {
             (Method::Ols, _) => Passes::OLS,
             (Method::Wls, Some(Compat::Mrtrix)) => Passes::MEASURED_WLS,
-            (Method::Wls | Method::Nlls, _) => Passes::WLS,
+            (Method::Wls | Method::Nlls | Method::Restore, _) => Passes::WLS,
             (Method::Iwls, _) => Passes::IWLS,
         };
         let (floor, min_diffusivity) = match options.compat {
@@ -48,6 +50,7 @@ impl Recipe {
         let residual = options.maps.contains(&DkiMap::Residual);
         Self {
             linear: linear::Recipe { passes, floor, residual },
+            robust: options.method == Method::Restore,
             nonlinear: options.method == Method::Nlls,
             constrained,
             min_diffusivity,

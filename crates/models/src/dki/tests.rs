@@ -75,7 +75,7 @@ fn value(fitted: &Fitted, map: DkiMap, volume: usize, voxel: usize) -> f64 {
 /// Every method, unconstrained, and constrained where nothing is violated.
 fn every_method() -> Vec<DkiOptions> {
     let mut all = Vec::new();
-    for method in [Method::Ols, Method::Wls, Method::Iwls, Method::Nlls] {
+    for method in [Method::Ols, Method::Wls, Method::Iwls, Method::Nlls, Method::Restore] {
         for constrained in [false, true] {
             all.push(DkiOptions { method, constrained, ..DkiOptions::default() });
         }
@@ -172,7 +172,7 @@ fn constrained_estimates_violate_nothing_and_leave_no_voxel_black() {
     let forms: Vec<_> = (0..400).map(|_| crossing(&mut noise)).collect();
     // SNR 9: most voxels violate a constraint in some direction.
     let image = series(&table, &forms, 100.0, &mut noise);
-    for method in [Method::Ols, Method::Wls, Method::Iwls, Method::Nlls] {
+    for method in [Method::Ols, Method::Wls, Method::Iwls, Method::Nlls, Method::Restore] {
         let fitted = run(&image, &table, &DkiOptions { method, ..DkiOptions::default() });
         let free = DkiOptions { method, constrained: false, ..DkiOptions::default() };
         let free = run(&image, &table, &free);
@@ -463,4 +463,30 @@ fn a_table_of_another_length_is_refused() {
         found,
         Err(DkiError::Protocol(ProtocolError::VolumeCount { series: 7, table: 96 }))
     ));
+}
+
+#[test]
+fn samples_that_were_lost_do_not_pull_a_robust_fit() {
+    let table = protocol();
+    let mut noise = Noise(9);
+    let forms: Vec<_> = (0..200).map(|_| crossing(&mut noise)).collect();
+    let mut image = series(&table, &forms, 900.0 / 40.0, &mut noise);
+    // Three weighted volumes in a hundred, others in each voxel, have a tenth of their signal left.
+    for voxel in 0..forms.len() {
+        for volume in (6..table.len()).filter(|volume| (volume * 7 + voxel * 13) % 100 < 3) {
+            image.volume_mut(volume)[voxel] *= 0.1;
+        }
+    }
+    let off = |method: Method| {
+        let fitted = run(&image, &table, &DkiOptions { method, ..DkiOptions::default() });
+        let excess = |voxel: usize| {
+            let (d, _) = forms[voxel];
+            let md = (d[0] + d[3] + d[5]) / 3.0;
+            1e3 * value(&fitted, DkiMap::Md, 0, voxel) / md - 1.0
+        };
+        (0..forms.len()).map(excess).sum::<f64>() / forms.len() as f64
+    };
+    let (plain, robust) = (off(Method::Wls), off(Method::Restore));
+    // What noise and constraints do to MD is in both.
+    assert!(plain > 0.15 && robust.abs() < 0.25 * plain, "{plain} {robust}");
 }

@@ -1,5 +1,9 @@
 //! What a method and a compatibility choice mean in numbers: one table for every backend.
 
+pub(crate) use fimbria_fitting::linear::robust::{
+    MAX_ROBUST_FITS, OUTLIER_SIGMAS, ROBUST_CHANGE, SIGMA_OF_MAD,
+};
+
 use super::{Compat, DtiOptions, Method};
 
 /// How samples are raised so that they have a logarithm.
@@ -69,14 +73,6 @@ pub(crate) struct Recipe {
     pub(crate) order: EigenOrder,
 }
 
-/// Reweighted fits of RESTORE at most.
-pub(crate) const MAX_ROBUST_FITS: usize = 10;
-/// RESTORE's reweighting ends when the parameters' norm changes by less than this fraction.
-pub(crate) const ROBUST_CHANGE: f64 = 1e-3;
-/// Residuals beyond this many standard deviations are outliers.
-pub(crate) const OUTLIER_SIGMAS: f64 = 3.0;
-/// Standard deviation of a normal distribution over its median absolute deviation.
-pub(crate) const SIGMA_OF_MAD: f64 = 1.4826;
 /// A residual scale is never taken below this fraction of the voxel's mean signal: beneath it
 /// residuals of noise-free data are rounding and would all be outliers of each other.
 pub(crate) const MIN_RELATIVE_SCALE: f64 = 1e-5;

@@ -2,8 +2,12 @@
 //! follow Watson's distribution, what hinders water beside them, and free water.
 //!
 //! Signal without weighting, all fractions, dispersion and mean direction are fitted to all volumes
-//! at once, from the best of a grid; [`Dispersed`] is the signal.
+//! at once, from the best of a grid; [`Dispersed`] is the signal. With [`Compat::Amico`] a mixture of known
+//! tissues about a known direction takes the place of that fit.
 
+mod convex;
+mod dictionary;
+mod options;
 mod signal;
 mod start;
 #[cfg(test)]
@@ -14,60 +18,14 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
+pub use self::options::{Compat, NoddiOptions, Tissue};
 pub use self::signal::Dispersed;
 use self::start::{Grid, Shell, concentration};
 use crate::Fitted;
 use crate::ProtocolError;
-use crate::curve::{
-    self, CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level, of_axis,
-};
+use crate::curve::{self, CurveError, Protocol, VoxelModel, Whole, noise_level, of_axis};
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
-
-/// The diffusivities that the model fixes, and whether it has water that stands still.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tissue {
-    /// White matter in vivo: 1.7 µm²/ms along neurites, free water of 3.0.
-    #[default]
-    White,
-    /// Grey matter in vivo: 1.1 µm²/ms along neurites, free water of 3.0.
-    Grey,
-    /// Fixed tissue: 0.6 µm²/ms along neurites, free water of 2.0, and water that stands still.
-    ExVivo,
-}
-
-impl Tissue {
-    /// The diffusivity along neurites, µm²/ms.
-    pub fn along(self) -> f64 {
-        match self {
-            Self::White => 1.7,
-            Self::Grey => 1.1,
-            Self::ExVivo => 0.6,
-        }
-    }
-
-    /// The diffusivity of free water, µm²/ms.
-    pub fn free(self) -> f64 {
-        match self {
-            Self::White | Self::Grey => 3.0,
-            Self::ExVivo => 2.0,
-        }
-    }
-
-    /// Whether some water stands still.
-    pub fn has_still(self) -> bool {
-        self == Self::ExVivo
-    }
-}
-
-/// What a fit may be told.
-#[derive(Clone, Debug, Default)]
-pub struct NoddiOptions {
-    /// What all such fits may be told.
-    pub curve: CurveOptions,
-    /// What is fixed.
-    pub tissue: Tissue,
-}
 
 /// Half the highest degree of the sums, for b d up to [`FEW_DEGREES_UP_TO`] and beyond.
 const FEW: usize = 10;
@@ -151,12 +109,7 @@ impl<const K: usize> VoxelModel<7> for Neurites<K> {
 
     fn values(&self, p: &[f32; 7], frame: &[f32], scale: f32, out: &mut [f32]) {
         let [s0, f, odi, free, t1, t2, still] = *p;
-        let tissue = 1.0 - free;
-        // What is not determined counts nothing where there is no tissue.
-        let modulated = |value: f32| if tissue > 0.0 { value * tissue } else { 0.0 };
-        let kappa = concentration(f64::from(odi)) as f32;
-        let scalars = [f, odi, free, tissue, modulated(f), modulated(odi), kappa, s0 * scale];
-        out[..8].copy_from_slice(&scalars);
+        out[..8].copy_from_slice(&scalars([f, odi, free], s0 * scale));
         let (others, vector) = out[8..].split_at_mut(usize::from(self.tissue.has_still()));
         others.fill(still);
         let along = |i: usize| frame[i] + t1 * frame[3 + i] + t2 * frame[6 + i];
@@ -174,6 +127,15 @@ impl<const K: usize> VoxelModel<7> for Neurites<K> {
         let still = if self.tissue.has_still() { values[8] } else { 0.0 };
         [values[7] / scale, values[0], values[1], values[2], tangent(1), tangent(2), still]
     }
+}
+
+/// The values of the first eight maps, from those of the first three and S0.
+fn scalars([f, odi, free]: [f32; 3], s0: f32) -> [f32; 8] {
+    let tissue = 1.0 - free;
+    // What is not determined counts nothing where there is no tissue.
+    let modulated = |value: f32| if tissue > 0.0 { value * tissue } else { 0.0 };
+    let kappa = concentration(f64::from(odi)) as f32;
+    [f, odi, free, tissue, modulated(f), modulated(odi), kappa, s0]
 }
 
 /// The covariates of [`Dispersed`] for a volume with b ms/µm² along a direction.
@@ -258,7 +220,11 @@ fn largest_decay(protocol: &Protocol, tissue: Tissue) -> f64 {
 /// # Errors
 /// [`CurveError`] says why not.
 pub fn check(gradients: &GradientTable, options: &NoddiOptions) -> Result<(), CurveError> {
-    of_axis(gradients, &protocol(gradients, options)?, AXES_B_MAX).map(drop)
+    let protocol = protocol(gradients, options)?;
+    match options.compat {
+        Some(Compat::Amico) => convex::check(gradients, &protocol, options),
+        None => of_axis(gradients, &protocol, AXES_B_MAX).map(drop),
+    }
 }
 
 /// Fits the model to all volumes of each voxel: maps `icvf`, `od`, `isovf`, `tf`,
@@ -277,6 +243,9 @@ pub fn fit(
 ) -> Result<Fitted, CurveError> {
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options)?;
+    if options.compat == Some(Compat::Amico) {
+        return convex::fit(signals, mask, gradients, protocol, options, on, progress);
+    }
     let (volumes, table) = of_axis(gradients, &protocol, AXES_B_MAX)?;
     let frame =
         DtiOptions { maps: vec![DtiMap::V1, DtiMap::V2, DtiMap::V3], ..DtiOptions::default() };

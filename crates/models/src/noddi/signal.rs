@@ -91,6 +91,22 @@ pub(super) fn decay_moments(x: f64, to: &mut [f64]) {
     to.iter_mut().for_each(|value| *value /= sum);
 }
 
+/// w_l of l = 0, 2, ... 2K, for an orientation dispersion index.
+pub(super) fn watson_moments<const K: usize>(odi: f64) -> Vec<f64> {
+    watson::<f64, K>(0.5 * (FRAC_PI_2 * odi).tan())[..=K].to_vec()
+}
+
+/// P_l of l = 0, 2, ..., of an argument with this square.
+pub(super) fn polynomials(square: f64, to: &mut [f64]) {
+    let (mut before, mut polynomial) = (0.0, 1.0);
+    for (k, value) in to.iter_mut().enumerate() {
+        *value = polynomial;
+        let [above, same, below] = of_square(k);
+        (before, polynomial) =
+            (polynomial, ((square - same) * polynomial - before * below) / above);
+    }
+}
+
 /// w_2 of an orientation dispersion index.
 pub(super) fn second_moment(odi: f64) -> f64 {
     watson::<f64, 10>(0.5 * (FRAC_PI_2 * odi).tan())[1]

@@ -294,7 +294,7 @@ const NODDI: Proof = Proof {
         STYLE,
         OF_PROTOCOL,
         CURVE,
-        &[("tissue", With("--tissue ex-vivo"))],
+        &[("tissue", With("--tissue ex-vivo")), ("compat", With("--compat amico"))],
         NO_DEVIATION,
     ],
 };

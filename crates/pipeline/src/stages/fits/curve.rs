@@ -136,6 +136,16 @@ impl CurveParameters {
         self.noise.check(self.likelihood.0 != Likelihood::Gaussian, why)
     }
 
+    /// Whether anything is asked that only the fit of a curve knows: how noise enters, how it is solved.
+    pub(super) fn asks_of_solver(&self) -> bool {
+        let SolverOptions { precision, max_iterations, robust, errors } = &self.solver;
+        self.likelihood.0 != Likelihood::Gaussian
+            || precision.0 != Precision::Single
+            || max_iterations.is_some()
+            || robust.is_some()
+            || *errors
+    }
+
     /// The same for the model. A noise level, where the likelihood takes one, is given or that of
     /// background; else the model estimates it.
     ///

@@ -202,6 +202,7 @@ impl Choice for Method {
         (Self::Wls, "wls", "OLS, then one pass weighted by the squared predicted signal"),
         (Self::Iwls, "iwls", "a pass weighted by the squared signal, two by the predicted one"),
         (Self::Nlls, "nlls", "non-linear least squares of S, from the WLS estimate"),
+        (Self::Restore, "restore", "WLS without outliers (RESTORE of the logarithm)"),
     ];
 }
 
@@ -229,7 +230,12 @@ Constraints:
   By default the estimate is kept within what diffusion in tissue can be, on 300 directions:
   D > 0, K >= 0, and a signal that decays up to the largest b, K <= 3 / (b_max D). Voxels that
   violate one (noise, motion, ringing: else black or dark in MK) take the closest estimate that
-  does not, in the metric of the weighted fit; their status is 2. --unconstrained leaves them.",
+  does not, in the metric of the weighted fit; their status is 2. --unconstrained leaves them.
+
+Outliers:
+  --method restore finds samples whose residual is beyond three standard deviations, by the spread of
+  the voxel's own residuals, weighs them down until the estimate rests, and fits once more without
+  them. It is for dropped slices, motion and pulsation, and takes some ten samples to spare.",
     notes: "\
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s; kurtosis has no unit.
@@ -254,10 +260,12 @@ Order and frame:
         ("Westin CF et al. Med Image Anal 6, 93 (2002)", "linearity, planarity, sphericity"),
         ("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)", "wls"),
         ("Veraart J et al. NeuroImage 81, 335 (2013)", "iwls"),
+        ("Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)", "restore"),
     ],
     examples: &[
         "fimbria fit dki dwi.nii.gz -o dki",
         "fimbria fit dki dwi.nii.gz --mask mask.nii.gz --bmax 2500 -o dki",
         "fimbria fit dki dwi.nii.gz --method nlls --maps MK,FA -o dki",
+        "fimbria fit dki dwi.nii.gz --method restore -o dki",
     ],
 };

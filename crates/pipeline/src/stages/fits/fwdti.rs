@@ -2,12 +2,10 @@
 
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::curve::Likelihood;
-use fimbria_models::dti::Precision;
 use fimbria_models::fwdti;
 use serde::Serialize;
 
-use super::curve::{CurveParameters, MORE, SolverOptions};
+use super::curve::{CurveParameters, MORE};
 use super::fit_maps::{FitJob, FitModel, Outcome};
 use crate::method_text::MethodText;
 use crate::stages::load::Subject;
@@ -46,14 +44,7 @@ impl FitModel for Parameters {
     }
 
     fn consistent(&self) -> Result<(), String> {
-        let CurveParameters { likelihood, solver, .. } = &self.curve;
-        let SolverOptions { precision, max_iterations, robust, errors } = solver;
-        let says_how = likelihood.0 != Likelihood::Gaussian
-            || precision.0 != Precision::Single
-            || max_iterations.is_some()
-            || robust.is_some()
-            || *errors;
-        if self.single_shell && says_how {
+        if self.single_shell && self.curve.asks_of_solver() {
             return Err("--likelihood, --precision, --max-iterations, --robust and --errors are of the fit to \
                         several shells, not of --single-shell"
                 .to_owned());

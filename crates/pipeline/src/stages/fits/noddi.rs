@@ -3,7 +3,7 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve::CurveOptions;
-use fimbria_models::noddi::{self, NoddiOptions, Tissue};
+use fimbria_models::noddi::{self, Compat, NoddiOptions, Tissue};
 use serde::Serialize;
 
 use super::curve::{CurveParameters, ERRORS, MORE};
@@ -14,6 +14,10 @@ use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Choice, Named, StageError, Written};
 
+/// The page's words for the model, and for the convex problem.
+const ZHANG: &str = "Zhang H et al. NeuroImage 61, 1000 (2012)";
+const DADUCCI: &str = "Daducci A et al. NeuroImage 105, 32 (2015)";
+
 /// The options of a fit of neurite orientation dispersion and density.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct Parameters {
@@ -21,6 +25,10 @@ pub struct Parameters {
     #[arg(long, value_name = "TISSUE", default_value = "white")]
     #[arg(value_parser = choice::<Tissue>())]
     pub tissue: Named<Tissue>,
+
+    /// Solve the problem of another program, for comparison
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
+    pub compat: Option<Named<Compat>>,
 
     /// Those of every fit of a curve.
     #[command(flatten)]
@@ -36,9 +44,14 @@ impl Choice for Tissue {
     ];
 }
 
+impl Choice for Compat {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::Amico, "amico", "AMICO's mixture of 144 tissues about the tensor's direction")];
+}
+
 impl Parameters {
     fn options(&self, curve: CurveOptions) -> NoddiOptions {
-        NoddiOptions { curve, tissue: self.tissue.0 }
+        NoddiOptions { curve, tissue: self.tissue.0, compat: self.compat.map(|compat| compat.0) }
     }
 }
 
@@ -50,6 +63,18 @@ impl FitModel for Parameters {
 
     fn curve(&self) -> Option<&CurveParameters> {
         Some(&self.curve)
+    }
+
+    fn consistent(&self) -> Result<(), String> {
+        if self.compat.is_some() && self.tissue.0.has_still() {
+            return Err("--compat amico is for tissue in vivo, not for --tissue ex-vivo".to_owned());
+        }
+        if self.compat.is_some() && self.curve.asks_of_solver() {
+            return Err("--likelihood, --precision, --max-iterations, --robust and --errors are of the model's own \
+                        fit, not of --compat amico"
+                .to_owned());
+        }
+        self.curve.check()
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -82,6 +107,16 @@ impl FitModel for Parameters {
 
     fn methods(&self) -> Option<Methods> {
         let tissue = self.tissue.0;
+        if self.compat.is_some() {
+            let text = format!(
+                "NODDI was fitted as the convex problem of AMICO (diffusivities {:.1} and {:.1} × 10⁻³ mm²/s): \
+                 144 tissues about the first eigenvector and free water, by non-negative least squares and an \
+                 elastic net (0.5, 0.001).",
+                tissue.along(),
+                tissue.free(),
+            );
+            return Some(Methods { text, references: vec![ZHANG, DADUCCI] });
+        }
         let still = if tissue.has_still() { " and a share of still water" } else { "" };
         Some(Methods {
             text: format!(
@@ -92,7 +127,7 @@ impl FitModel for Parameters {
                 tissue.along(),
                 tissue.free(),
             ),
-            references: vec!["Zhang H et al. NeuroImage 61, 1000 (2012)", MORE],
+            references: vec![ZHANG, MORE],
         })
     }
 
@@ -124,7 +159,14 @@ Noise:
   rician-mean compares the measured signal with the mean of a magnitude, and takes sigma from
   --sigma, from air (--background), or else from the spread of the unweighted volumes, of which
   there must then be two or more. It is right for the noise of one coil, as scanned: after
-  denoising, or where many coils were added, sigma no longer says what the floor is.",
+  denoising, or where many coils were added, sigma no longer says what the floor is.
+
+Compat:
+  --compat amico solves the problem that AMICO poses, with its dictionary and penalties, and writes
+  the same maps: signals over the mean at b = 0 are mixtures of 12 densities by 12 dispersions about
+  the tensor's direction, and of free water. Its numbers are for comparison with studies that used
+  it: densities and dispersions lie near those of the dictionary, and crossings and noise act as
+  there.",
     notes: "\
 Status:
   Status 2 says that a parameter rests at a bound: no free water, or none but sticks. Status 7 says
@@ -139,7 +181,8 @@ Order and frame:
   direction is x y z in scanner RAS axes, of length 1; its sign means nothing. Other maps have one
   volume.",
     references: &[
-        ("Zhang H et al. NeuroImage 61, 1000 (2012)", "the model"),
+        (ZHANG, "the model"),
+        (DADUCCI, "--compat amico"),
         ("Guerrero JM et al. PLoS One 14, e0217118 (2019)", "diffusivities in grey matter"),
         ("Parker CS et al. NeuroImage 245, 118749 (2021)", "means weighted by tissue"),
     ],
@@ -147,5 +190,6 @@ Order and frame:
         "fimbria fit noddi dwi.nii.gz -o noddi",
         "fimbria fit noddi dwi.nii.gz --mask mask.nii.gz --likelihood rician-mean --sigma 12 -o noddi",
         "fimbria fit noddi dwi.nii.gz --tissue grey --errors --layout bids -o noddi",
+        "fimbria fit noddi dwi.nii.gz --compat amico -o amico",
     ],
 };
