@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         bmax: float
 
     class KurtosisOptions(TypedDict, total=False):
-        method: Literal["ols", "wls", "iwls", "nlls"]
+        method: Literal["ols", "wls", "iwls", "nlls", "restore"]
         compat: Literal["dipy", "mrtrix"]
         unconstrained: bool
         bmax: float
@@ -136,6 +136,7 @@ if TYPE_CHECKING:
 
     class NeuriteOptions(TypedDict, total=False):
         tissue: Literal["white", "grey", "ex-vivo"]
+        compat: Literal["amico"]
         bmax: float
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"]
         sigma: float
@@ -182,7 +183,7 @@ if TYPE_CHECKING:
         shells: float | Sequence[float]
 
     class KurtosisMicrostructureOptions(TypedDict, total=False):
-        method: Literal["ols", "wls", "iwls", "nlls"]
+        method: Literal["ols", "wls", "iwls", "nlls", "restore"]
         unconstrained: bool
         bmax: float
         shells: float | Sequence[float]

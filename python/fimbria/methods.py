@@ -183,9 +183,9 @@ def sample_sticks(
     burn_in : integer
         Jumps before the first sample [from 0 on] [default: 1000]
     jumps : integer
-        Jumps from then on [from 1 on] [default: 1250]
+        Jumps from then on [from 1 on] [default: 1000]
     sample_every : integer
-        Keep every Nth of them as a sample [from 1 on] [default: 25]
+        Keep every Nth of them as a sample [from 1 on] [default: 20]
     adapt_every : integer
         Adapt the proposals every N jumps [from 1 on] [default: 40]
     rng_seed : integer

@@ -368,7 +368,7 @@ class KurtosisModel(Model[KurtosisFit]):
     ----------
     gtab : gradient table
         Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
-    fit_method : {ols, wls, iwls, nlls}
+    fit_method : {ols, wls, iwls, nlls, restore}
         How the tensors are estimated [default: wls; iwls with compat mrtrix, as that program
         does]
     compat : {dipy, mrtrix}
@@ -445,6 +445,7 @@ class KurtosisModel(Model[KurtosisFit]):
     Westin CF et al. Med Image Anal 6, 93 (2002): linearity, planarity, sphericity
     Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
     Veraart J et al. NeuroImage 81, 335 (2013): iwls
+    Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005): restore
 
     Examples
     --------
@@ -467,7 +468,7 @@ class KurtosisModel(Model[KurtosisFit]):
     def __init__(
         self,
         gtab: GradientTable,
-        fit_method: Literal["ols", "wls", "iwls", "nlls", "OLS", "WLS", "IWLS", "NLLS", "LS"] | None = None,
+        fit_method: Literal["ols", "wls", "iwls", "nlls", "restore", "OLS", "WLS", "IWLS", "NLLS", "RESTORE", "LS", "RT"] | None = None,
         *,
         compat: Literal["dipy", "mrtrix"] | None = None,
         unconstrained: bool | None = None,
@@ -1133,6 +1134,8 @@ class NeuriteModel(Model[NeuriteFit]):
         Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     tissue : {white, grey, ex-vivo}
         Which diffusivities are taken as known [default: white]
+    compat : {amico}
+        Solve the problem of another program, for comparison
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -1201,6 +1204,7 @@ class NeuriteModel(Model[NeuriteFit]):
     References
     ----------
     Zhang H et al. NeuroImage 61, 1000 (2012): the model
+    Daducci A et al. NeuroImage 105, 32 (2015): compat amico
     Guerrero JM et al. PLoS One 14, e0217118 (2019): diffusivities in grey matter
     Parker CS et al. NeuroImage 245, 118749 (2021): means weighted by tissue
 
@@ -1226,6 +1230,7 @@ class NeuriteModel(Model[NeuriteFit]):
         gtab: GradientTable,
         *,
         tissue: Literal["white", "grey", "ex-vivo"] | None = None,
+        compat: Literal["amico"] | None = None,
         bmax: float | None = None,
         likelihood: Literal["gaussian", "offset-gaussian", "rician-mean", "rician"] | None = None,
         sigma: float | None = None,
@@ -1239,6 +1244,7 @@ class NeuriteModel(Model[NeuriteFit]):
         super().__init__(
             gtab,
             tissue=tissue,
+            compat=compat,
             bmax=bmax,
             likelihood=likelihood,
             sigma=sigma,
@@ -1624,7 +1630,7 @@ class KurtosisMicrostructureModel(Model[KurtosisMicrostructureFit]):
     ----------
     gtab : gradient table
         Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
-    fit_method : {ols, wls, iwls, nlls}
+    fit_method : {ols, wls, iwls, nlls, restore}
         How the diffusion and kurtosis tensors are estimated [default: wls]
     unconstrained : flag
         Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)
@@ -1700,7 +1706,7 @@ class KurtosisMicrostructureModel(Model[KurtosisMicrostructureFit]):
     def __init__(
         self,
         gtab: GradientTable,
-        fit_method: Literal["ols", "wls", "iwls", "nlls", "OLS", "WLS", "IWLS", "NLLS", "LS"] | None = None,
+        fit_method: Literal["ols", "wls", "iwls", "nlls", "restore", "OLS", "WLS", "IWLS", "NLLS", "RESTORE", "LS", "RT"] | None = None,
         *,
         unconstrained: bool | None = None,
         bmax: float | None = None,

@@ -86,7 +86,8 @@ impl Moments {
         let variance = (self.measured2 - explained).max(0.0) / (self.voxels - TERMS as f64);
         let brightness = solved[0];
         // Without what is predicted, nothing in the volume shows where it lies.
-        if !(brightness > SURE * (variance * inverse(0, 0)).sqrt()) {
+        let least = SURE * (variance * inverse(0, 0)).sqrt();
+        if brightness.is_nan() || least.is_nan() || brightness <= least {
             return f64::NAN;
         }
         let weights = self.weights();
