@@ -115,7 +115,7 @@ def ours(args, folder, *options):
     seconds = user_seconds(resource.RUSAGE_CHILDREN) - before
     load = lambda name: np.asarray(nib.load(out / f"{name}.nii").dataobj, np.float64)
     maps = np.stack([load(name).ravel() for name in MAPS], axis=-1)
-    return maps, load("direction").reshape(-1, 3), 1e6 * seconds / len(maps)
+    return maps, load("direction").reshape(-1, 3) * [-1, 1, 1], 1e6 * seconds / len(maps)
 
 
 def theirs(folder):
