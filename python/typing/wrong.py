@@ -18,7 +18,7 @@ fimbria.fit_names("dti")  # pyright: ignore[reportCallIssue]
 fimbria.TensorModel(table, "wsl")  # pyright: ignore[reportArgumentType]
 fimbria.TensorModel(b, n)  # pyright: ignore[reportArgumentType]
 fimbria.TensorModel(table, fit_method=1)  # pyright: ignore[reportArgumentType]
-fimbria.KurtosisModel(table, fit_method="restore")  # pyright: ignore[reportArgumentType]
+fimbria.KurtosisModel(table, fit_method="huber")  # pyright: ignore[reportArgumentType]
 
 # Options.
 fimbria.TensorModel(table, methd="wls")  # pyright: ignore[reportCallIssue]

@@ -1,8 +1,10 @@
+use std::f32::consts::FRAC_PI_2;
+
 use fimbria_compute::Workers;
 use fimbria_image::Grid;
 
 use super::offset::{Phasors, Smoothing};
-use super::region::{EchoPhase, grow};
+use super::region::{EchoPhase, grow, neighbours};
 use super::{strength, wrapped};
 use crate::QsmError;
 
@@ -64,6 +66,7 @@ pub fn combine_coils(
     let gained = EchoPhase { phase: &gain, magnitude: Some(&sureness), time: times[1] - times[0] };
     let gain = grow(grid, &gained, None, mask);
     let until_first = (times[0] / (times[1] - times[0])) as f32;
+    let even = even(grid, &gain, mask);
     let smooth = Smoothing::new(grid, workers)?;
     let mut sums = vec![[vec![0.0_f32; grid.len()], vec![0.0_f32; grid.len()]]; echoes];
     for coil in 0..coils {
@@ -75,7 +78,7 @@ pub fn combine_coils(
                 at_start.set(v, magnitude(coil, 0, v), start);
             }
         }
-        let start = smooth.offset(&at_start, grid, mask);
+        let start = smooth.offset(&at_start, grid, &even);
         for (echo, [of_re, of_im]) in sums.iter_mut().enumerate() {
             let phase = &phases[coil * echoes + echo];
             for v in 0..grid.len() {
@@ -102,6 +105,19 @@ pub fn combine_coils(
     let magnitudes =
         if magnitudes.is_empty() { Vec::new() } else { (0..echoes).map(of_echo).collect() };
     Ok(CombinedCoils { phases: combined, magnitudes })
+}
+
+/// The voxels of a mask between which and their neighbours an unwrapped phase changes by less than a quarter of a turn:
+/// elsewhere it may be on the wrong turn.
+fn even(grid: &Grid, phase: &[f32], mask: &[u32]) -> Vec<u32> {
+    let mut inside = vec![false; grid.len()];
+    mask.iter().for_each(|&v| inside[v as usize] = true);
+    let is_even = |&v: &u32| {
+        let v = v as usize;
+        let mut steps = neighbours(grid, v).filter(|&next| inside[next]);
+        steps.all(|next| (phase[next] - phase[v]).abs() < FRAC_PI_2)
+    };
+    mask.iter().copied().filter(is_even).collect()
 }
 
 /// Whether the signal turns by half a turn from slice to slice along `axis`, as complex images of

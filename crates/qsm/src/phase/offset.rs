@@ -92,8 +92,8 @@ impl<'w> Smoothing<'w> {
         self.space.crop(&self.space.back(spectrum))
     }
 
-    /// The smooth phase of these, radians; where it is not smooth, what the voxel itself says.
-    pub(super) fn offset(&self, at_start: &Phasors, grid: &Grid, mask: &[u32]) -> Vec<f32> {
+    /// The smooth phase of these, radians; where it is not smooth, what the voxel itself says, if it is one of `sure`.
+    pub(super) fn offset(&self, at_start: &Phasors, grid: &Grid, sure: &[u32]) -> Vec<f32> {
         let mut offset = vec![0.0; grid.len()];
         for _ in 0..TIMES {
             let left = at_start.turned_back(&offset);
@@ -101,7 +101,7 @@ impl<'w> Smoothing<'w> {
             offset.iter_mut().enumerate().for_each(|(v, sum)| *sum += smooth.angle(v));
         }
         let left = at_start.turned_back(&offset);
-        for &v in mask {
+        for &v in sure {
             let v = v as usize;
             if left.angle(v).abs() > OWN || left.angle_about(grid, v).abs() > SMOOTH {
                 offset[v] = at_start.angle(v);

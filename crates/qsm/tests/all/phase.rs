@@ -507,16 +507,16 @@ fn a_phase_at_time_zero_is_taken_off_where_it_slopes_and_where_its_fringe_lines_
     let slopes = |p: [f64; 3]| 0.05 * p[0] - 0.04 * p[2];
     let winds = |p: [f64; 3]| slopes(p) + (p[1] - 3.0).atan2(p[0] + 2.0);
     let rate = |p: [f64; 3]| 15.0 * p[0] + 30.0 * (p[1] / 6.0).sin();
-    // Smoothing alone is wrong by 0.3 rad at the border of the mask, and by half a turn about the line.
-    for start in [&slopes as &dyn Fn([f64; 3]) -> f64, &winds] {
+    // Smoothing alone is wrong by 0.3 rad at the border of the mask, and by half a turn about the line. What voxels
+    // say is taken where means of 27 are 0.1 rad off, or they themselves 0.5.
+    for (start, most) in [(&slopes as &dyn Fn([f64; 3]) -> f64, 0.2), (&winds, 0.5)] {
         let phases = two_echoes(times, start, 0.0);
         let combined = combine_coils(&grid(), &phases, &[], &times, &mask.voxels, &workers);
         let first = &combined.unwrap().phases[0];
         let off = |v: u32| wrap(first[v as usize] - (rate(at(v)) * times[0]) as f32);
         let middle = off(grid().index([SIDE / 2; 3]) as u32);
         let worst = mask.voxels.iter().map(|&v| wrap(off(v) - middle).abs()).fold(0.0, f32::max);
-        // What the voxels themselves say is taken from 0.1 rad of the mean about them on.
-        assert!(worst < 0.3, "{worst}");
+        assert!(worst < most, "{worst}");
     }
 }
 

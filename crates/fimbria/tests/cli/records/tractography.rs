@@ -51,7 +51,7 @@ const STICKS: Proof = Proof {
             ),
             ("burn-in", Instead("dwi.nii --mask mask.nii --device cpu --burn-in 21 --jumps 40")),
             ("jumps", Instead("dwi.nii --mask mask.nii --device cpu --burn-in 20 --jumps 80")),
-            ("sample-every", With("--sample-every 20")),
+            ("sample-every", With("--sample-every 10")),
             ("adapt-every", With("--adapt-every 10")),
             ("rng-seed", With("--rng-seed 7")),
             ("half", With("--half")),

@@ -233,9 +233,10 @@ Constraints:
   does not, in the metric of the weighted fit; their status is 2. --unconstrained leaves them.
 
 Outliers:
-  --method restore finds samples whose residual is beyond three standard deviations, by the spread of
-  the voxel's own residuals, weighs them down until the estimate rests, and fits once more without
-  them. It is for dropped slices, motion and pulsation, and takes some ten samples to spare.",
+  --method restore finds samples whose residual is beyond three standard deviations, by the spread
+  of the voxel's own residuals, weighs them down until the estimate rests, and fits once more
+  without them. It is for dropped slices, motion and pulsation, and takes some ten samples to
+  spare.",
     notes: "\
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s; kurtosis has no unit.
