@@ -24,6 +24,27 @@ def user_seconds(who):
     return resource.getrusage(who).ru_utime
 
 
+def parser(doc, voxels):
+    """The arguments of a comparison of middle slices, of which DIPY fits so many voxels."""
+    made = argparse.ArgumentParser(description=doc.splitlines()[0])
+    for name in ("dwi", "bval", "bvec", "mask"):
+        made.add_argument(name)
+    made.add_argument("--fimbria", default="target/release/fimbria")
+    made.add_argument("--slices", type=int, default=5)
+    made.add_argument("--voxels", type=int, default=voxels)
+    made.add_argument("--repeat", type=int, default=3)
+    return made
+
+
+def table_of(bval, bvec, **timing):
+    """DIPY's table, whose directions must have length 1 or 0."""
+    from dipy.core.gradients import gradient_table
+
+    lengths = np.linalg.norm(bvec, axis=1, keepdims=True)
+    bvec = np.divide(bvec, lengths, out=np.zeros_like(bvec), where=lengths > 0)
+    return gradient_table(bvals=bval, bvecs=bvec, **timing)
+
+
 def ours(args, tmp, name, options, maps):
     """Maps of a command and its processor seconds, the least of --repeat runs."""
     out = tmp / "out"
@@ -108,22 +129,11 @@ def rivals(table):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("dwi", "bval", "bvec", "mask"):
-        parser.add_argument(name)
-    parser.add_argument("--fimbria", default="target/release/fimbria")
-    parser.add_argument("--slices", type=int, default=5)
-    parser.add_argument("--voxels", type=int, default=200)
-    parser.add_argument("--repeat", type=int, default=3)
-    args = parser.parse_args()
-    from dipy.core.gradients import gradient_table
-
+    args = parser(__doc__, 200).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)
         data, bval, bvec, mask = slices_of(args, tmp)
-        lengths = np.linalg.norm(bvec, axis=1, keepdims=True)
-        bvec = np.divide(bvec, lengths, out=np.zeros_like(bvec), where=lengths > 0)
-        table = gradient_table(bvals=bval, bvecs=bvec, big_delta=0.0431, small_delta=0.0106)
+        table = table_of(bval, bvec, big_delta=0.0431, small_delta=0.0106)
         inside = np.flatnonzero(mask)
         drawn = np.random.default_rng(0).permutation(inside)[: args.voxels]
         samples = data.reshape(-1, data.shape[-1])[drawn].astype(np.float64)

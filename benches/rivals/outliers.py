@@ -9,7 +9,6 @@ median size, from the same program's plain fit of the whole series. Times are us
 command on one thread, DIPY's of the fit and its maps, of --voxels voxels.
 """
 
-import argparse
 import resource
 import sys
 import tempfile
@@ -19,7 +18,7 @@ import nibabel as nib
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from models import ours, slices_of, user_seconds
+from models import ours, parser, slices_of, table_of, user_seconds
 
 MAPS = ["MD", "MK"]
 
@@ -44,17 +43,9 @@ def line(name, maps, whole, micro):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("dwi", "bval", "bvec", "mask"):
-        parser.add_argument(name)
-    parser.add_argument("--fimbria", default="target/release/fimbria")
-    parser.add_argument("--slices", type=int, default=5)
-    parser.add_argument("--voxels", type=int, default=1000)
-    parser.add_argument("--lost", type=float, default=0.03)
-    parser.add_argument("--repeat", type=int, default=3)
-    args = parser.parse_args()
-    from dipy.core.gradients import gradient_table
-
+    words = parser(__doc__, 1000)
+    words.add_argument("--lost", type=float, default=0.03)
+    args = words.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)
         data, bval, bvec, mask = slices_of(args, tmp)
@@ -71,9 +62,7 @@ def main():
             flat = lambda maps: {each: maps[each].reshape(-1)[inside] for each in MAPS}
             line(f"fimbria --method {name}", flat(maps), flat(whole), seconds / len(inside) * 1e6)
 
-        lengths = np.linalg.norm(bvec, axis=1, keepdims=True)
-        bvec = np.divide(bvec, lengths, out=np.zeros_like(bvec), where=lengths > 0)
-        table = gradient_table(bvals=bval, bvecs=bvec)
+        table = table_of(bval, bvec)
         drawn = random.permutation(inside)[: args.voxels]
         samples = data.reshape(-1, len(bval))[drawn].astype(np.float64)
         spoilt = np.where(lost.reshape(-1, len(bval))[drawn], 0.1 * samples, samples)
