@@ -163,12 +163,8 @@ impl Open {
         let error = |(x, s): (&Vec<f64>, &f64)| s - self.mean * predict(x, &self.unknowns).exp();
         self.errors = fit.design().rows().iter().zip(&self.samples).map(error).collect();
 
-        let n = self.samples.len() as f64;
-        let beyond = (n - self.unknowns.len() as f64).max(1.0);
-        let middle = median(self.errors.clone());
-        let deviation = median(self.errors.iter().map(|e| (e - middle).abs()).collect());
-        let scale = SIGMA_OF_MAD * (n / beyond).sqrt() * deviation;
-        self.scale = scale.max(LEAST_SCALE * self.mean);
+        let beyond = (self.samples.len() as f64 - self.unknowns.len() as f64).max(1.0);
+        self.scale = spread(&self.errors, beyond).max(LEAST_SCALE * self.mean);
     }
 
     /// Takes over what was fitted again: whether that has moved it.
@@ -199,6 +195,13 @@ impl Open {
         let weight = |&e: &f64| if self.is_outlier(e) { 0.0 } else { 1.0 };
         self.weights = self.errors.iter().map(weight).collect();
     }
+}
+
+/// The standard deviation that the median absolute deviation of residuals implies, of which so many are `free`.
+pub fn spread(residuals: &[f64], free: f64) -> f64 {
+    let middle = median(residuals.to_vec());
+    let deviation = median(residuals.iter().map(|r| (r - middle).abs()).collect());
+    SIGMA_OF_MAD * (residuals.len() as f64 / free).sqrt() * deviation
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

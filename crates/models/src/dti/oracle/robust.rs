@@ -1,10 +1,12 @@
 //! RESTORE: non-linear least squares that finds and drops outliers (Chang 2005, with
 //! Geman-McClure weights and the per-voxel noise estimate of Chang 2012).
 
+use fimbria_fitting::linear::robust::spread;
+
 use super::{nonlinear, predict};
 use crate::dti::design::Design;
 use crate::dti::recipe::{
-    MAX_ROBUST_FITS, MIN_RELATIVE_SCALE, N_PARAMS, OUTLIER_SIGMAS, ROBUST_CHANGE, SIGMA_OF_MAD,
+    MAX_ROBUST_FITS, MIN_RELATIVE_SCALE, N_PARAMS, OUTLIER_SIGMAS, ROBUST_CHANGE,
 };
 
 /// The robust estimate from `start`, and whether its last non-linear fit came to rest.
@@ -51,16 +53,7 @@ fn residuals(samples: &[f64], design: &Design, p: &[f64; N_PARAMS]) -> Vec<f64> 
     design.rows.iter().zip(samples).map(|(x, s)| s - predict(x, p).exp()).collect()
 }
 
-/// The noise level that the residuals' median absolute deviation implies.
+/// The noise level that the residuals imply.
 fn own_scale(residuals: &[f64]) -> f64 {
-    let n = residuals.len() as f64;
-    let middle = median(residuals.to_vec());
-    let deviation = median(residuals.iter().map(|r| (r - middle).abs()).collect());
-    SIGMA_OF_MAD * (n / (n - N_PARAMS as f64)).sqrt() * deviation
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    let half = values.len() / 2;
-    values.sort_by(f64::total_cmp);
-    if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half - 1] + values[half]) }
+    spread(residuals, residuals.len() as f64 - N_PARAMS as f64)
 }
