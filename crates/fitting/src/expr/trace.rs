@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::graph::{Binary, Graph, Input, Node, Unary};
-use crate::lm::{Model, Number};
+use crate::lm::{Model, Number, with_prepared};
 
 /// A node of a graph under construction: arithmetic on it adds nodes, so that a function written
 /// over [`Number`] becomes a formula.
@@ -49,7 +49,8 @@ impl Graph {
             std::array::from_fn(|k| Symbol::input(&graph, Input::Parameter(k as u16)));
         let covariates = inputs(model.n_covariates(), Input::Sample);
         let constants = inputs(model.n_constants(), Input::Problem);
-        let (value, slope) = model.signal_and_slope(&p, &covariates, &constants);
+        let prepared = with_prepared(model, &p, &constants);
+        let (value, slope) = model.signal_and_slope(&p, &covariates, &prepared);
         let roots = std::iter::once(value).chain(slope).map(Symbol::node).collect();
         (graph.into_inner(), roots)
     }

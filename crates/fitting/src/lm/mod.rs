@@ -64,7 +64,7 @@ pub use expression::{Expression, ExpressionError, MOST_PARAMETERS};
 pub use fit::{Arithmetic, fit};
 pub use formulas::SignalFormulas;
 pub use likelihood::Likelihood;
-pub use model::{Model, Parameter, derivative_error};
+pub use model::{Model, Parameter, derivative_error, with_prepared};
 pub use number::Number;
 pub use problems::{LmError, LmOptions, LmStatus, Problems, Rows, Sigma, Starts, Weights};
 pub use robust::Robust;

@@ -45,6 +45,18 @@ pub trait Model<const P: usize>: Sync {
         0
     }
 
+    /// Number of values that [`prepare`](Self::prepare) makes.
+    fn n_prepared(&self) -> usize {
+        0
+    }
+
+    /// Writes what all samples of a problem share at `p`, once a pass over them. It stands behind the
+    /// constants that [`signal_and_slope`](Self::signal_and_slope) gets.
+    #[inline(always)]
+    fn prepare<N: Number<Constant = N>>(&self, p: &[N; P], constants: &[N], prepared: &mut [N]) {
+        let _ = (p, constants, prepared);
+    }
+
     /// The signal of one sample.
     fn signal<N: Number>(
         &self,
@@ -54,7 +66,8 @@ pub trait Model<const P: usize>: Sync {
     ) -> N;
 
     /// The signal and its derivatives by the parameters, by dual numbers unless the model has
-    /// something faster; [`derivative_error`] compares the two.
+    /// something faster; [`derivative_error`] compares the two. Behind the constants of the problem
+    /// stands what [`prepare`](Self::prepare) made of `p`.
     #[inline(always)]
     fn signal_and_slope<N: Number<Constant = N>>(
         &self,
@@ -67,6 +80,18 @@ pub trait Model<const P: usize>: Sync {
     }
 }
 
+/// The constants of a problem with what the model prepares of `p`, as [`Model::signal_and_slope`] takes them.
+pub fn with_prepared<N: Number<Constant = N>, const P: usize>(
+    model: &impl Model<P>,
+    p: &[N; P],
+    constants: &[N],
+) -> Vec<N> {
+    let mut all = constants.to_vec();
+    all.resize(constants.len() + model.n_prepared(), p[0].constant(0.0));
+    model.prepare(p, constants, &mut all[constants.len()..]);
+    all
+}
+
 /// The largest difference of a model's own derivatives from those of dual numbers, relative to the
 /// largest derivative, in `f64`: for the test of a model that writes its own.
 pub fn derivative_error<const P: usize>(
@@ -75,7 +100,8 @@ pub fn derivative_error<const P: usize>(
     covariates: &[f64],
     constants: &[f64],
 ) -> f64 {
-    let (value, slope) = model.signal_and_slope(p, covariates, constants);
+    let prepared = with_prepared(model, p, constants);
+    let (value, slope) = model.signal_and_slope(p, covariates, &prepared);
     let dual = model.signal(&Dual::parameters(p), covariates, constants);
     let scale = dual.slope.iter().fold(dual.value.abs(), |most, s| most.max(s.abs()));
     let of_slope = (0..P).map(|k| (slope[k] - dual.slope[k]).abs());

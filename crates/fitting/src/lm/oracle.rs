@@ -6,7 +6,7 @@ use fimbria_compute::dense::cholesky;
 use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64, rician_mean_f64};
 use super::problems::LmStatus;
 use super::rules::{self, Rules};
-use super::{LmOptions, Model, Parameter, trust};
+use super::{LmOptions, Model, Parameter, trust, with_prepared};
 
 /// One problem.
 #[derive(Clone, Copy, Debug)]
@@ -88,12 +88,13 @@ pub(super) fn evaluate<const P: usize, M: Model<P>>(
     p: &[f64; P],
 ) -> Point<P> {
     let n = model.n_covariates();
+    let constants = with_prepared(model, p, problem.constants);
     let sigma = problem.sigma;
     let mut at = Point { cost: 0.0, squares: 0.0, gradient: [0.0; P], matrix: [[0.0; P]; P] };
     for (i, &y) in problem.samples.iter().enumerate() {
         let w = problem.weights.get(i).copied().unwrap_or(1.0);
         let covariates = &problem.covariates[i * n..][..n];
-        let (mut f, mut slope) = model.signal_and_slope(p, covariates, problem.constants);
+        let (mut f, mut slope) = model.signal_and_slope(p, covariates, &constants);
         if likelihood == Likelihood::OffsetGaussian {
             let with_offset = f.hypot(sigma);
             slope = slope.map(|s| s * f / with_offset);

@@ -56,6 +56,15 @@ impl<const K: usize> Model<7> for Neurites<K> {
         Dispersed::<K>.n_constants()
     }
 
+    fn n_prepared(&self) -> usize {
+        Dispersed::<K>.n_prepared()
+    }
+
+    #[inline(always)]
+    fn prepare<N: Number<Constant = N>>(&self, p: &[N; 7], axes: &[N], prepared: &mut [N]) {
+        Dispersed::<K>.prepare(p, axes, prepared);
+    }
+
     #[inline(always)]
     fn signal<N: Number>(&self, p: &[N; 7], known: &[N::Constant], axes: &[N::Constant]) -> N {
         Dispersed::<K>.signal(p, known, axes)
@@ -66,9 +75,9 @@ impl<const K: usize> Model<7> for Neurites<K> {
         &self,
         p: &[N; 7],
         known: &[N],
-        axes: &[N],
+        constants: &[N],
     ) -> (N, [N; 7]) {
-        Dispersed::<K>.signal_and_slope(p, known, axes)
+        Dispersed::<K>.signal_and_slope(p, known, constants)
     }
 }
 

@@ -28,41 +28,78 @@ const FAR_ABOVE: usize = 60;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dispersed<const K: usize>;
 
-/// Degrees before and behind in c² P_l = above P_{l+2} + same P_l + below P_{l-2}, l = 2k.
-#[inline(always)]
-fn of_square(k: usize) -> [f64; 3] {
+/// The numbers of c² P_l = above P_{l+2} + same P_l + below P_{l-2}, l = 2k.
+const fn of_square(k: usize) -> [f64; 3] {
     let l = 2.0 * k as f64;
     let above = (l + 1.0) * (l + 2.0) / ((2.0 * l + 1.0) * (2.0 * l + 3.0));
     let same = (2.0 * l * l + 2.0 * l - 1.0) / ((2.0 * l - 1.0) * (2.0 * l + 3.0));
     [above, same, l * (l - 1.0) / ((2.0 * l + 1.0) * (2.0 * l - 1.0))]
 }
 
+/// [`of_square`] of each degree.
+const SQUARE: [[f64; 3]; ROOM] = {
+    let mut numbers = [[0.0; 3]; ROOM];
+    let mut k = 0;
+    while k < ROOM {
+        numbers[k] = of_square(k);
+        k += 1;
+    }
+    numbers
+};
+
+/// The leading coefficient of P_l in c², l = 2k.
+const LEADING: [f64; ROOM] = {
+    let mut factors = [1.0; ROOM];
+    let mut k = 1;
+    while k < ROOM {
+        factors[k] = factors[k - 1] / SQUARE[k - 1][0];
+        k += 1;
+    }
+    factors
+};
+
+/// [`of_recurrence`] of each degree.
+const RECURRENCE: [[f64; 4]; ROOM + ABOVE] = {
+    let mut numbers = [[0.0; 4]; ROOM + ABOVE];
+    let mut k = 0;
+    while k < ROOM + ABOVE {
+        numbers[k] = of_recurrence(k);
+        k += 1;
+    }
+    numbers
+};
+
 /// The numbers of the recurrence at l = 2k: of w_{l-2}, the factor and shift of w_l, of w_{l+2}.
-#[inline(always)]
-fn of_recurrence(k: usize) -> [f64; 4] {
+const fn of_recurrence(k: usize) -> [f64; 4] {
     let l = 2.0 * k as f64;
     let shift = 1.0 / ((2.0 * l - 1.0) * (2.0 * l + 3.0));
     [(l - 1.0) / (2.0 * l - 1.0), 2.0 * l + 1.0, shift, (l + 2.0) / (2.0 * l + 3.0)]
 }
 
+/// A number without derivatives, of the kind of another.
+#[inline(always)]
+fn number<N: Number>(like: N, value: f64) -> N {
+    like.lift(like.constant(value))
+}
+
 /// w_l of l = 0, 2, ... 2(K + 1), from 1/2κ > 0.
 #[inline(always)]
 fn watson<N: Number, const K: usize>(half_inverse: N) -> [N; ROOM] {
-    let number = |value: f64| half_inverse.lift(half_inverse.constant(value));
     // Where the ratio hardly changes from degree to degree: c r² + b r = a.
-    let [a, factor, shift, c] = of_recurrence(K + 1 + ABOVE);
+    let [a, factor, shift, c] = RECURRENCE[K + 1 + ABOVE];
     let b = (half_inverse - half_inverse.constant(shift)) * half_inverse.constant(factor);
-    let mut ratio = number(2.0 * a) / (b + (b * b + half_inverse.constant(4.0 * a * c)).sqrt());
+    let root = (b * b + half_inverse.constant(4.0 * a * c)).sqrt();
+    let mut ratio = number(half_inverse, 2.0 * a) / (b + root);
     let mut ratios = [ratio; ROOM];
     for k in (1..K + 1 + ABOVE).rev() {
-        let [a, factor, shift, c] = of_recurrence(k);
+        let [a, factor, shift, c] = RECURRENCE[k];
         let b = (half_inverse - half_inverse.constant(shift)) * half_inverse.constant(factor);
-        ratio = number(a) / b.plus_product(ratio, number(c));
+        ratio = number(half_inverse, a) / b.plus_product(ratio, number(half_inverse, c));
         if k <= K + 1 {
             ratios[k] = ratio;
         }
     }
-    let mut w = [number(1.0); ROOM];
+    let mut w = [number(half_inverse, 1.0); ROOM];
     for k in 1..=K + 1 {
         w[k] = w[k - 1] * ratios[k];
     }
@@ -101,7 +138,7 @@ pub(super) fn polynomials(square: f64, to: &mut [f64]) {
     let (mut before, mut polynomial) = (0.0, 1.0);
     for (k, value) in to.iter_mut().enumerate() {
         *value = polynomial;
-        let [above, same, below] = of_square(k);
+        let [above, same, below] = SQUARE[k];
         (before, polynomial) =
             (polynomial, ((square - same) * polynomial - before * below) / above);
     }
@@ -112,17 +149,25 @@ pub(super) fn second_moment(odi: f64) -> f64 {
     watson::<f64, 10>(0.5 * (FRAC_PI_2 * odi).tan())[1]
 }
 
-/// What a sample says of the mean direction: c², and its derivatives by t₁ and t₂.
+/// The product of a vector with a direction.
 #[inline(always)]
-fn squared_cosine<N: Number>(t: [N; 2], g: &[N::Constant], axes: &[N::Constant]) -> (N, [N; 2]) {
-    let along = |i: usize| g[0] * axes[3 * i] + g[1] * axes[3 * i + 1] + g[2] * axes[3 * i + 2];
-    let (g1, g2, g3) = (t[0].lift(along(0)), along(1), along(2));
-    let dot = g1 + t[0] * g2 + t[1] * g3;
-    let one = t[0].lift(t[0].constant(1.0));
-    let inverse = one / (t[0] * t[0] + t[1] * t[1] + t[0].constant(1.0));
-    let square = dot * dot * inverse;
-    let twice = inverse * t[0].constant(2.0);
-    (square, [twice * (dot * g2 - square * t[0]), twice * (dot * g3 - square * t[1])])
+fn along<N: Number>(g: &[N], vector: &[N]) -> N {
+    (g[0] * vector[0]).plus_product(g[1], vector[1]).plus_product(g[2], vector[2])
+}
+
+/// Where it keeps what the samples of a problem share.
+impl<const K: usize> Dispersed<K> {
+    /// The mean direction, and its derivatives by t₁ and t₂.
+    const DIRECTION: usize = 0;
+    /// dκ of dODI.
+    const STRETCH: usize = 9;
+    /// w_2, and its derivative by κ.
+    const SECOND: usize = 10;
+    /// w_l times the leading coefficient of P_l, l = 0, 2, ... 2K.
+    const WATSON: usize = 12;
+    /// Its derivative by κ, l = 2, 4, ... 2K.
+    const DRIFT: usize = Self::WATSON + K + 1;
+    const PREPARED: usize = Self::DRIFT + K;
 }
 
 impl<const K: usize> Model<7> for Dispersed<K> {
@@ -134,28 +179,67 @@ impl<const K: usize> Model<7> for Dispersed<K> {
         9
     }
 
+    fn n_prepared(&self) -> usize {
+        Self::PREPARED
+    }
+
     #[inline(always)]
     fn signal<N: Number>(&self, p: &[N; 7], known: &[N::Constant], axes: &[N::Constant]) -> N {
         let [s0, f, odi, v, t1, t2, still] = *p;
-        let number = |value: f64| s0.lift(s0.constant(value));
+        let (zero, one) = (number(s0, 0.0), number(s0, 1.0));
         let angle = odi * odi.constant(FRAC_PI_2);
         let w = watson::<N, K>(angle.sin() / angle.cos() * odi.constant(0.5));
-        let (square, _) = squared_cosine([t1, t2], &known[2..5], axes);
+        let [g1, g2, g3] =
+            [0, 3, 6].map(|k| known[2] * axes[k] + known[3] * axes[k + 1] + known[4] * axes[k + 2]);
+        let dot = t1.lift(g1) + t1 * g2 + t2 * g3;
+        let square = dot * dot / (t1 * t1 + t2 * t2 + one);
 
-        let (mut before, mut polynomial) = (number(0.0), number(1.0));
-        let mut sticks = number(0.0);
+        let (mut before, mut polynomial) = (zero, one);
+        let mut sticks = zero;
         for k in 0..=K {
             sticks = sticks + w[k] * polynomial * known[5 + k];
-            let [above, same, below] = of_square(k);
+            let [above, same, below] = SQUARE[k];
             let next = ((square - s0.constant(same)) * polynomial - before * s0.constant(below))
                 * s0.constant(1.0 / above);
             (before, polynomial) = (polynomial, next);
         }
         let hindrance = (w[1] + s0.constant(2.0)) * s0.constant(1.0 / 3.0) - w[1] * square;
         let zeppelin = ((f * hindrance - s0.constant(1.0)) * known[0]).exp();
-        let tissue = f * sticks + (number(1.0) - f) * zeppelin;
+        let tissue = f * sticks + (one - f) * zeppelin;
         let moving = tissue + v * (s0.lift(known[1]) - tissue);
-        s0 * (moving + still * (number(1.0) - moving))
+        s0 * (moving + still * (one - moving))
+    }
+
+    #[inline(always)]
+    fn prepare<N: Number<Constant = N>>(&self, p: &[N; 7], axes: &[N], prepared: &mut [N]) {
+        let [s0, _, odi, _, t1, t2, _] = *p;
+        let one = s0.constant(1.0);
+        let inverse = one / (one + t1 * t1 + t2 * t2).sqrt();
+        for i in 0..3 {
+            let mean = (axes[i] + t1 * axes[3 + i] + t2 * axes[6 + i]) * inverse;
+            prepared[Self::DIRECTION + i] = mean;
+            prepared[Self::DIRECTION + 3 + i] = (axes[3 + i] - mean * t1 * inverse) * inverse;
+            prepared[Self::DIRECTION + 6 + i] = (axes[6 + i] - mean * t2 * inverse) * inverse;
+        }
+        let angle = odi * odi.constant(FRAC_PI_2);
+        let sine = angle.sin();
+        prepared[Self::STRETCH] = odi.constant(-FRAC_PI_2) / (sine * sine);
+        let w = watson::<N, K>(sine / angle.cos() * odi.constant(0.5));
+        let mean_square = (one + w[1] + w[1]) * odi.constant(1.0 / 3.0);
+        for k in 0..=K {
+            prepared[Self::WATSON + k] = w[k] * s0.constant(LEADING[k]);
+        }
+        for k in 1..=K {
+            let [above, same, below] = SQUARE[k];
+            let drift = w[k + 1] * s0.constant(above)
+                + w[k] * (s0.constant(same) - mean_square)
+                + w[k - 1] * s0.constant(below);
+            if k == 1 {
+                prepared[Self::SECOND] = w[1];
+                prepared[Self::SECOND + 1] = drift;
+            }
+            prepared[Self::DRIFT + k - 1] = drift * s0.constant(LEADING[k]);
+        }
     }
 
     #[inline(always)]
@@ -163,45 +247,43 @@ impl<const K: usize> Model<7> for Dispersed<K> {
         &self,
         p: &[N; 7],
         known: &[N],
-        axes: &[N],
+        constants: &[N],
     ) -> (N, [N; 7]) {
-        let [s0, f, odi, v, t1, t2, still] = *p;
-        let one = s0.constant(1.0);
-        let angle = odi * odi.constant(FRAC_PI_2);
-        let sine = angle.sin();
-        let w = watson::<N, K>(sine / angle.cos() * odi.constant(0.5));
-        let mean_square = (one + w[1] + w[1]) * odi.constant(1.0 / 3.0);
-        // dκ of dODI.
-        let stretch = odi.constant(-FRAC_PI_2) / (sine * sine);
-        let (square, by_t) = squared_cosine([t1, t2], &known[2..5], axes);
+        let [s0, f, _, v, _, _, still] = *p;
+        let prepared = &constants[self.n_constants()..];
+        let g = &known[2..5];
+        let cosine = along(g, &prepared[Self::DIRECTION..]);
+        let square = cosine * cosine;
+        let twice = cosine + cosine;
+        let by_t1 = twice * along(g, &prepared[Self::DIRECTION + 3..]);
+        let by_t2 = twice * along(g, &prepared[Self::DIRECTION + 6..]);
 
-        let zero = s0.constant(0.0);
+        // Polynomials of c² whose leading coefficient is 1, and their derivatives.
+        let (zero, one) = (s0.constant(0.0), s0.constant(1.0));
         let (mut before, mut polynomial, mut slope_before, mut slope) = (zero, one, zero, zero);
-        let (mut sticks, mut by_square, mut by_kappa) = (zero, zero, zero);
-        for k in 0..=K {
-            let [above, same, below] = of_square(k);
-            let decay = known[5 + k];
-            let weighted = w[k] * decay;
-            sticks = sticks.plus_product(weighted, polynomial);
-            if k > 0 {
-                by_square = by_square.plus_product(weighted, slope);
-                let drift = w[k + 1] * s0.constant(above)
-                    + w[k] * (s0.constant(same) - mean_square)
-                    + w[k - 1] * s0.constant(below);
-                by_kappa = by_kappa.plus_product(drift * decay, polynomial);
+        let mut sticks = prepared[Self::WATSON] * known[5];
+        let (mut by_square, mut by_kappa) = (zero, zero);
+        for k in 1..=K {
+            let [_, same, below] = SQUARE[k - 1];
+            let shifted = square - s0.constant(same);
+            let mut next = shifted * polynomial;
+            let mut next_slope = polynomial.plus_product(shifted, slope);
+            if k > 1 {
+                let back = s0.constant(-below * SQUARE[k - 2][0]);
+                next = next.plus_product(before, back);
+                next_slope = next_slope.plus_product(slope_before, back);
             }
-            let (shifted, upwards) = (square - s0.constant(same), s0.constant(1.0 / above));
-            let next = (shifted * polynomial - before * s0.constant(below)) * upwards;
-            let next_slope = (polynomial.plus_product(shifted, slope)
-                - slope_before * s0.constant(below))
-                * upwards;
             (before, polynomial, slope_before, slope) = (polynomial, next, slope, next_slope);
+
+            let decay = known[5 + k];
+            let weighted = prepared[Self::WATSON + k] * decay;
+            sticks = sticks.plus_product(weighted, polynomial);
+            by_square = by_square.plus_product(weighted, slope);
+            by_kappa = by_kappa.plus_product(prepared[Self::DRIFT + k - 1] * decay, polynomial);
         }
+        let [second, drift] = [prepared[Self::SECOND], prepared[Self::SECOND + 1]];
         let third = s0.constant(1.0 / 3.0);
-        let drift = w[2] * s0.constant(of_square(1)[0])
-            + w[1] * (s0.constant(of_square(1)[1]) - mean_square)
-            + s0.constant(of_square(1)[2]);
-        let hindrance = (w[1] + s0.constant(2.0)) * third - w[1] * square;
+        let hindrance = (second + s0.constant(2.0)) * third - second * square;
         let zeppelin = ((f * hindrance - one) * known[0]).exp();
         let outside = (one - f) * zeppelin;
         let tissue = f * sticks + outside;
@@ -211,14 +293,15 @@ impl<const K: usize> Model<7> for Dispersed<K> {
         let of_moving = s0 * (one - still);
         let of_tissue = of_moving * (one - v);
         let of_exponent = outside * known[0];
-        let along = of_tissue * (f * by_square - of_exponent * f * w[1]);
+        let by_direction = of_tissue * f * (by_square - of_exponent * second);
+        let by_kappa = of_tissue * f * (by_kappa + of_exponent * (third - square) * drift);
         let slopes = [
             attenuation,
             of_tissue * (sticks - zeppelin + of_exponent * hindrance),
-            of_tissue * f * (by_kappa + of_exponent * (third - square) * drift) * stretch,
+            by_kappa * prepared[Self::STRETCH],
             of_moving * (known[1] - tissue),
-            along * by_t[0],
-            along * by_t[1],
+            by_direction * by_t1,
+            by_direction * by_t2,
             s0 * (one - moving),
         ];
         (s0 * attenuation, slopes)

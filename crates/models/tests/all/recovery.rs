@@ -6,6 +6,7 @@ use fimbria_compute::dense::lu::inverse;
 use fimbria_compute::philox::Philox;
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, LmStatus, Model, Parameter, Problems, Rows, Starts, Weights, fit,
+    with_prepared,
 };
 use fimbria_models::dki1d::Kurtosis;
 use fimbria_models::mono::MonoExponential;
@@ -70,9 +71,10 @@ impl<const P: usize> Known<P> {
     fn rounding_bound(&self, model: &impl Model<P>, problem: usize, s0: f64) -> [f64; P] {
         let n = model.n_covariates();
         let mut matrix = [[0.0; P]; P];
+        let truth = &self.truth[problem];
+        let constants = with_prepared(model, truth, &self.constants[problem]);
         for known in self.covariates.chunks_exact(n) {
-            let constants = &self.constants[problem];
-            let (_, slope) = model.signal_and_slope(&self.truth[problem], known, constants);
+            let (_, slope) = model.signal_and_slope(truth, known, &constants);
             for i in 0..P {
                 for j in 0..P {
                     matrix[i][j] += slope[i] * slope[j];

@@ -3,7 +3,7 @@
 use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
-use super::{Fitter, MOST_KNOWN};
+use super::{Fitter, MOST_KNOWN, MOST_PREPARED};
 use crate::lm::likelihood::{LEAST_VARIANCE, ln_i0e_and_ratio, rician_mean};
 use crate::lm::{Likelihood, Model, Weights};
 
@@ -48,10 +48,14 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
         let lanes = Lanes::<S>::LANES;
         let zero = Lanes::new(*simd, 0.0);
         let (n_covariates, n_constants) = (shared.model.n_covariates(), shared.model.n_constants());
-        let mut constants = [zero; MOST_KNOWN];
+        let mut constants = [zero; MOST_KNOWN + MOST_PREPARED];
         for k in 0..n_constants {
             constants[k] = Lanes::load(*simd, &state.constants[k]);
         }
+        let n_prepared = shared.model.n_prepared();
+        let (of_problem, prepared) = constants.split_at_mut(n_constants);
+        shared.model.prepare(p, of_problem, &mut prepared[..n_prepared]);
+        let constants = &constants[..n_constants + n_prepared];
         let sigma = Lanes::load(*simd, &state.sigma);
         let variance = sigma * sigma;
         let mut cost = zero;
@@ -66,11 +70,8 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
             for k in 0..n_covariates {
                 covariates[k] = zero.splat(known[i * n_covariates + k]);
             }
-            let (mut f, mut slope) = shared.model.signal_and_slope(
-                p,
-                &covariates[..n_covariates],
-                &constants[..n_constants],
-            );
+            let (mut f, mut slope) =
+                shared.model.signal_and_slope(p, &covariates[..n_covariates], constants);
             let y = Lanes::load(*simd, y);
             if KIND == OFFSET {
                 let with_offset = f.mul_add(f, variance).sqrt();

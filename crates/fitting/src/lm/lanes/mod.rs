@@ -22,6 +22,8 @@ use super::{LmOptions, Model, Parameter};
 const MAX_LANES: usize = 16;
 /// The most covariates of a sample and constants of a problem that lanes take.
 pub(crate) const MOST_KNOWN: usize = 24;
+/// The most values that a model prepares of parameters.
+const MOST_PREPARED: usize = 52;
 
 /// One number for each lane.
 type Row = [f32; MAX_LANES];
