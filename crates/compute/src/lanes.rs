@@ -286,7 +286,9 @@ impl<S: Simd> Neg for Lanes<S> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self { value: self.simd.neg_f32s(self.value), ..self }
+        // `neg_f32s` is a call.
+        let sign = self.simd.splat_f32s(-0.0);
+        Self { value: self.simd.xor_f32s(self.value, sign), ..self }
     }
 }
 

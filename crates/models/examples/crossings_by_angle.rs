@@ -31,7 +31,7 @@ const S0: f64 = 600.0;
 const FIBRE: [f64; 2] = [1.7e-3, 0.3e-3];
 const GREY: [f64; 2] = [800.0, 0.8e-3];
 const FLUID: [f64; 2] = [1200.0, 3.0e-3];
-/// Height of the lowest maximum that counts, for each coefficient of the density: 0.15 at order 8, 0.04 of a fibre.
+/// Height of the lowest maximum that counts, for each coefficient of the density: 0.15 at order 8, an eighth of a fibre.
 const LEAST: f64 = 0.15 / 45.0;
 /// Degrees; of 0 there is one fibre, and none where the last one stands.
 const ANGLES: [f64; 15] =

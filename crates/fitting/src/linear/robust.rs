@@ -1,7 +1,8 @@
 //! Fits without outliers: what RESTORE (Chang 2005, 2012) does, of log-linear least squares.
 //!
-//! Samples are searched for outliers from a fit whose weights are the squared measured samples: the logarithm of a
-//! sample that was lost would pull any other. Where a residual of S lies beyond three standard deviations, of the
+//! Samples are searched for outliers from a fit whose weights are the squared smaller one of the measured samples and
+//! of what unweighted least squares predict: the logarithm of a sample that was lost would pull any other, and by its
+//! own square one that is too bright would be followed. Where a residual of S lies beyond three standard deviations, of the
 //! residuals' own robust spread c = 1.4826 √(n / (n - p)) times their median absolute deviation, all samples are
 //! fitted again with weights multiplied by those of Geman and McClure, (9c² / (9c² + e²))², until the estimate rests
 //! or ten times. What lies beyond three standard deviations then is left out of the fit that is asked for. (Weights of
@@ -56,13 +57,16 @@ impl LogLinearFit {
     ) {
         assert!(problems.weights.is_none(), "the weights of a robust fit are its own");
         fit(self, problems, results);
-        // The logarithm of a sample that was lost is far off, but by its own square it hardly counts.
-        let searching = self.with_passes(Passes::MEASURED_WLS);
         let mut searched = vec![0.0; results.len()];
-        fit(&searching, problems, &mut searched);
+        fit(&self.with_passes(Passes::OLS), problems, &mut searched);
         let all =
             (0..problems.n).filter_map(|problem| Open::new(self, problems, problem, &searched));
-        let mut open: Vec<Open> = all.filter(Open::has_outliers).collect();
+        let mut open: Vec<Open> = all.collect();
+        let searching = self.with_passes(Passes::MEASURED_WLS);
+        open.iter_mut().for_each(Open::limit);
+        searching.fit_again(problems, &open, &mut searched, &fit);
+        open.iter_mut().for_each(|one| one.read(self, problems.stride, &searched));
+        open.retain(Open::has_outliers);
         let mut resting = Vec::new();
         for _ in 0..MAX_ROBUST_FITS {
             open.iter_mut().for_each(Open::weigh);
@@ -183,11 +187,19 @@ impl Open {
         self.errors.iter().any(|&error| self.is_outlier(error))
     }
 
-    /// Geman and McClure's weights.
+    /// Weights that make the square of what was predicted of that of a brighter sample.
+    fn limit(&mut self) {
+        let weight = |(&s, &e): (&f64, &f64)| if e > 0.0 { (1.0 - e / s).powi(2) } else { 1.0 };
+        self.weights = self.samples.iter().zip(&self.errors).map(weight).collect();
+    }
+
+    /// The same, times Geman and McClure's weights.
     fn weigh(&mut self) {
+        self.limit();
         let square = (OUTLIER_SIGMAS * self.scale).powi(2);
-        let weight = |e: &f64| (square / (square + e * e)).powi(2);
-        self.weights = self.errors.iter().map(weight).collect();
+        for (weight, e) in self.weights.iter_mut().zip(&self.errors) {
+            *weight *= (square / (square + e * e)).powi(2);
+        }
     }
 
     /// Weights of 1, and of 0 for outliers.
@@ -274,27 +286,39 @@ mod tests {
     }
 
     #[test]
-    fn lost_samples_leave_no_trace_where_nothing_else_is_noise() {
+    fn wrong_samples_leave_no_trace_where_nothing_else_is_noise() {
         let fit = fit();
-        let (whole, lost) = (samples(&fit, 0.0, 0.0), samples(&fit, 0.0, 0.9));
         let simd = SimdLevel::best();
-        let truth = results(|p, r| fit.fit_in_f64(p, r), &fit, &whole);
-        let plain = results(|p, r| fit.fit_in_f64(p, r), &fit, &lost);
-        assert!(difference(&fit, &truth, &plain) > 0.1);
-        for robust in [
-            results(|p, r| fit.fit_robust_in_f64(p, r), &fit, &lost),
-            results(|p, r| fit.fit_robust_lanes(simd, p, r), &fit, &lost),
-        ] {
-            let error = difference(&fit, &truth, &robust);
-            // Rounding of samples to f32 by the condition of the kurtosis design.
-            assert!(error < 1e-4, "{error}");
+        let truth = results(|p, r| fit.fit_in_f64(p, r), &fit, &samples(&fit, 0.0, 0.0));
+        // Lost, and four times as bright.
+        for loss in [0.9, -3.0] {
+            let wrong = samples(&fit, 0.0, loss);
+            let plain = results(|p, r| fit.fit_in_f64(p, r), &fit, &wrong);
+            assert!(difference(&fit, &truth, &plain) > 0.1);
+            for robust in [
+                results(|p, r| fit.fit_robust_in_f64(p, r), &fit, &wrong),
+                results(|p, r| fit.fit_robust_lanes(simd, p, r), &fit, &wrong),
+            ] {
+                let error = difference(&fit, &truth, &robust);
+                // Rounding of samples to f32 by the condition of the kurtosis design.
+                assert!(error < 1e-4, "{loss}: {error}");
+            }
         }
     }
 
     #[test]
     fn with_noise_what_is_left_is_the_fit_without_the_samples_that_were_lost() {
+        what_is_left_is_the_fit_without_the_wrong_samples(0.9);
+    }
+
+    #[test]
+    fn with_noise_what_is_left_is_the_fit_without_the_samples_that_are_too_bright() {
+        what_is_left_is_the_fit_without_the_wrong_samples(-3.0);
+    }
+
+    fn what_is_left_is_the_fit_without_the_wrong_samples(loss: f64) {
         let fit = fit();
-        let (whole, lost) = (samples(&fit, 0.02, 0.0), samples(&fit, 0.02, 0.9));
+        let (whole, lost) = (samples(&fit, 0.02, 0.0), samples(&fit, 0.02, loss));
         let weights: Vec<f32> =
             (0..lost.len()).map(|at| if is_lost(at / N, at % N) { 0.0 } else { 1.0 }).collect();
         let mut without = vec![0.0; fit.rows().count() * N];

@@ -282,7 +282,9 @@ pub fn fit_by<const P: usize, M: Model<P>>(
                 let free = held.iter().filter(|&&h| !h).count();
                 let variance = match options.likelihood {
                     Likelihood::Rician if problem.sigma > 0.0 => problem.sigma.powi(2),
-                    _ => here.squares / (problem.samples.len() - free).max(1) as f64,
+                    // Without a sample to spare residuals are rounding.
+                    _ if problem.samples.len() <= free => 0.0,
+                    _ => here.squares / (problem.samples.len() - free) as f64,
                 };
                 if options.covariance {
                     solution.covariance = inverse.map(|row| row.map(|x| x * variance));

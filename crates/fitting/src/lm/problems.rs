@@ -182,7 +182,7 @@ impl Rows {
 
     /// Covariance of parameters i <= j: s² H⁻¹ with s² = Σ w (f - y)² / (samples - free
     /// parameters), and for the Rician likelihood s = σ. Zero for parameters that are fixed or on
-    /// a bound, and where the fit did not converge.
+    /// a bound, where the fit did not converge, and of s² where no sample is to spare.
     pub fn covariance(&self, i: usize, j: usize) -> Option<usize> {
         let (i, j) = (i.min(j), i.max(j));
         let before = i * self.n_parameters - i * i.saturating_sub(1) / 2;

@@ -15,7 +15,8 @@ use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
 use crate::curve::{
-    self, CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level, of_axis,
+    self, CurveError, CurveOptions, MM2_PER_S, Protocol, TURNED, VoxelModel, Whole, noise_level,
+    of_axis, squared_cosine, turned_axis,
 };
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
@@ -47,11 +48,21 @@ struct AxiallySymmetric {
 #[inline(always)]
 fn shares<N: Number>(square: N) -> [N; 3] {
     let fourth = square * square;
-    let number = |factor: f64| square.constant(factor);
+    let one = square.constant(1.0);
     [
-        fourth * number(2.5) - square * number(1.5),
-        fourth * number(5.0) - square * number(6.0) + number(1.0),
-        (square - fourth) * number(7.5),
+        fourth * square.constant(2.5) - square * square.constant(1.5),
+        fourth * square.constant(5.0) - square * square.constant(6.0) + one,
+        (square - fourth) * square.constant(7.5),
+    ]
+}
+
+/// Their derivatives by the squared cosine.
+#[inline(always)]
+fn slopes_of_shares<N: Number<Constant = N>>(square: N) -> [N; 3] {
+    [
+        square * square.constant(5.0) - square.constant(1.5),
+        square * square.constant(10.0) - square.constant(6.0),
+        square.constant(7.5) - square * square.constant(15.0),
     ]
 }
 
@@ -68,13 +79,58 @@ impl Model<8> for AxiallySymmetric {
     fn signal<N: Number>(&self, p: &[N; 8], known: &[N::Constant], axes: &[N::Constant]) -> N {
         let [s0, along, across, v_along, v_across, v_mean, t1, t2] = *p;
         let (b, g) = (known[0], &known[1..]);
-        let on = |k: usize| g[0] * axes[3 * k] + g[1] * axes[3 * k + 1] + g[2] * axes[3 * k + 2];
-        let cosine = t1 * on(1) + t2 * on(2) + on(0);
+        let cosine = t1 * curve::along(g, &axes[3..])
+            + t2 * curve::along(g, &axes[6..])
+            + curve::along(g, axes);
         let square = cosine * cosine / (t1 * t1 + t2 * t2 + s0.constant(1.0));
         let [of_along, of_across, of_mean] = shares(square);
         let bend = of_along * v_along + of_across * v_across + of_mean * v_mean;
         let diffusivity = across + (along - across) * square;
         s0 * ((bend * (b * s0.constant(1.0 / 6.0)) - diffusivity) * b).exp()
+    }
+
+    fn n_prepared(&self) -> usize {
+        TURNED
+    }
+
+    #[inline(always)]
+    fn prepare<N: Number<Constant = N>>(&self, p: &[N; 8], axes: &[N], prepared: &mut [N]) {
+        turned_axis([p[6], p[7]], axes, prepared);
+    }
+
+    #[inline(always)]
+    fn signal_and_slope<N: Number<Constant = N>>(
+        &self,
+        p: &[N; 8],
+        known: &[N],
+        constants: &[N],
+    ) -> (N, [N; 8]) {
+        let [s0, along, across, v_along, v_across, v_mean, _, _] = *p;
+        let (one, b) = (s0.constant(1.0), known[0]);
+        let (square, [by_t1, by_t2]) =
+            squared_cosine(&known[1..4], &constants[self.n_constants()..]);
+        let [of_along, of_across, of_mean] = shares(square);
+        let bend = of_along * v_along + of_across * v_across + of_mean * v_mean;
+        let diffusivity = across + (along - across) * square;
+        let sixth = b * s0.constant(1.0 / 6.0);
+        let decay = ((bend * sixth - diffusivity) * b).exp();
+        let signal = s0 * decay;
+        let by_exponent = signal * b;
+        let [by_along, by_across, by_mean] = slopes_of_shares(square);
+        let by_square = by_along * v_along + by_across * v_across + by_mean * v_mean;
+        let by_square = by_exponent * (by_square * sixth - (along - across));
+        let by_bend = by_exponent * sixth;
+        let slopes = [
+            decay,
+            -by_exponent * square,
+            by_exponent * (square - one),
+            by_bend * of_along,
+            by_bend * of_across,
+            by_bend * of_mean,
+            by_square * by_t1,
+            by_square * by_t2,
+        ];
+        (signal, slopes)
     }
 }
 

@@ -1,5 +1,7 @@
 use std::f64::consts::PI;
 
+use fimbria_fitting::lm::derivative_error;
+
 use super::*;
 
 /// W at an angle from the axis, as Hansen et al. write it.
@@ -30,6 +32,18 @@ fn the_kurtosis_tensor_is_that_of_the_paper() {
     let mean = mean_over_sphere(|c| published(c.acos(), W));
     // The error of the rule for a polynomial of degree 4.
     assert!((mean - W[2]).abs() < 1e-10, "{mean}");
+}
+
+#[test]
+fn the_own_derivatives_are_those_of_dual_numbers() {
+    let model = AxiallySymmetric { samples: Vec::new() };
+    let frame = [0.6, 0.8, 0.0, -0.8, 0.6, 0.0, 0.0, 0.0, 1.0];
+    for b in [0.0, 1.0, 2.5] {
+        let p = [1.3, 1.7, 0.4, 0.3, 0.9, 0.5, 0.2, -0.7];
+        let error = derivative_error(&model, &p, &[b, 0.48, 0.6, 0.64], &frame);
+        // Some twenty roundings.
+        assert!(error < 1e-14, "b {b}: {error:e}");
+    }
 }
 
 #[test]

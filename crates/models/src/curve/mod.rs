@@ -11,6 +11,7 @@ mod error;
 mod errors;
 mod protocol;
 mod tile;
+mod turned;
 mod whole;
 
 use fimbria_compute::Progress;
@@ -22,9 +23,10 @@ pub(crate) use self::directional::{DirectionModel, Directional, directional_maps
 pub use self::earlier::Earlier;
 pub use self::error::CurveError;
 pub(crate) use self::errors::error_spec;
-pub(crate) use self::protocol::Protocol;
+pub(crate) use self::protocol::{B_MAX_SLACK, Protocol};
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
 pub(crate) use self::tile::Floor;
+pub(crate) use self::turned::{TURNED, along, squared_cosine, turned_axis};
 pub(crate) use self::whole::{VoxelModel, Whole, whole_maps, with_errors};
 use crate::dti::Precision;
 use crate::noise;

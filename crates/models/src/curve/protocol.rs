@@ -9,7 +9,7 @@ use crate::ProtocolError;
 /// at every b with rounding and small deviations of a degree or so.
 pub const SAME_DIRECTION_DEG: f64 = 2.0;
 /// How far above the largest b a volume may lie: scanners report 3010 for 3000.
-const B_MAX_SLACK: f64 = 1.05;
+pub(crate) const B_MAX_SLACK: f64 = 1.05;
 /// Values of b (ms/µm²) that differ by less are one.
 const SAME_B: f64 = 0.02;
 /// Sorted b (ms/µm²) without a larger gap are one shell: scanners spread one nominal b so far.

@@ -8,7 +8,7 @@ use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
 
 use super::convolution::Convolution;
 use super::no_fibres::NoFibres;
-use super::options::LEAST_FIBRES;
+use super::price::prices;
 use super::shells::Shelled;
 use super::sphere::Sphere;
 use super::{FodError, FodOptions, Responses, Tissues};
@@ -25,8 +25,8 @@ pub struct Deconvolution {
     pub(crate) hessian: Vec<f64>,
     /// ρ.
     regularisation: f64,
-    /// What the first coefficient of the density costs by itself.
-    pub(crate) price: f64,
+    /// What the first coefficient of the density costs by a unit of signal in each volume that enters.
+    pub(crate) prices: Vec<f64>,
     /// The programme with this H.
     pub(crate) programme: SharedProgramme,
     pub(super) splitting: Splitting,
@@ -55,6 +55,15 @@ pub struct VoxelWork {
     work: Work,
 }
 
+/// What is known of a problem besides its linear term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Posed {
+    /// The sum of squares of the signal.
+    power: f64,
+    /// What the first coefficient of the density costs.
+    price: f64,
+}
+
 /// What is known of a voxel besides its solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VoxelOutcome {
@@ -80,6 +89,7 @@ impl Deconvolution {
         let tissues = if three { Tissues::Three } else { Tissues::White };
         let shelled = Shelled::new(gradients, tissues)?;
         shelled.check(gradients, options.order)?;
+        responses.check()?;
         let convolution = Convolution::new(gradients, &shelled, responses, options.order)?;
         let (n, n_sh) = (convolution.n_unknowns, sh_count(options.order));
         let mut hessian = vec![0.0; n * n];
@@ -92,8 +102,11 @@ impl Deconvolution {
         }
         // The mean over all directions of a fibre of ‖its signal without its mean over directions‖².
         let power = (1..n_sh).map(|i| hessian[i * n + i]).sum::<f64>() / (4.0 * PI);
-        let price =
-            if three && shelled.single { LEAST_FIBRES * power * (4.0 * PI).sqrt() } else { 0.0 };
+        let is_b0 = convolution.volumes.iter().map(|&volume| gradients.is_b0(volume));
+        let prices = match three && shelled.single {
+            true => prices(&convolution, power, &is_b0.collect::<Vec<_>>()),
+            false => vec![0.0; convolution.volumes.len()],
+        };
         let largest = (0..n).map(|i| hessian[i * n + i]).fold(0.0, f64::max);
         let regularisation = options.regularisation * largest;
         (0..n).for_each(|i| hessian[i * n + i] += regularisation);
@@ -117,7 +130,7 @@ impl Deconvolution {
             convolution,
             hessian,
             regularisation,
-            price,
+            prices,
             programme,
             splitting,
             no_fibres,
@@ -158,27 +171,27 @@ impl Deconvolution {
         let mut f = std::mem::take(&mut work.linear);
         f.clear();
         f.resize(self.n_unknowns(), 0.0);
-        let power = self.pose(samples, stride, &mut f);
-        let outcome = self.solve_posed(&f, power, None, work);
+        let posed = self.pose(samples, stride, &mut f);
+        let outcome = self.solve_posed(&f, posed, None, work);
         work.linear = f;
         outcome
     }
 
-    /// Makes `f`, which is zero, the linear part of the objective, and returns the sum of squares of the signal;
-    /// `None` where it is none.
+    /// Makes `f`, which is zero, the linear part of the objective; `None` where the signal is none.
     #[inline(always)]
-    pub(super) fn pose(&self, samples: &[f32], stride: usize, f: &mut [f64]) -> Option<f64> {
-        let mut power = 0.0;
+    pub(super) fn pose(&self, samples: &[f32], stride: usize, f: &mut [f64]) -> Option<Posed> {
+        let (mut power, mut price) = (0.0, 0.0);
         let mut largest = f64::NEG_INFINITY;
         let rows = self.convolution.matrix.chunks_exact(f.len());
-        for (row, &volume) in rows.zip(&self.convolution.volumes) {
+        for ((row, &volume), of_signal) in rows.zip(&self.convolution.volumes).zip(&self.prices) {
             let s = f64::from(samples[volume * stride]);
             power += s * s;
+            price += s * of_signal;
             largest = largest.max(s);
             f.iter_mut().zip(row).for_each(|(f, a)| *f += s * a);
         }
-        f[0] -= self.price;
-        (power.is_finite() && largest > 0.0).then_some(power)
+        f[0] -= price;
+        (power.is_finite() && largest > 0.0).then_some(Posed { power, price })
     }
 
     /// Solves the voxel that [`pose`](Self::pose) posed.
@@ -186,13 +199,13 @@ impl Deconvolution {
     pub(super) fn solve_posed(
         &self,
         f: &[f64],
-        power: Option<f64>,
+        posed: Option<Posed>,
         guess: Option<&Guess>,
         work: &mut VoxelWork,
     ) -> VoxelOutcome {
         let VoxelWork { product, x, work, .. } = work;
         x.clear();
-        let Some(power) = power else {
+        let Some(posed) = posed else {
             x.resize(f.len(), 0.0);
             return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
         };
@@ -234,12 +247,12 @@ impl Deconvolution {
             _ if violation <= GOOD => Status::Constrained,
             Verdict::Infeasible | Verdict::NotConverged => Status::NotConverged,
         };
-        VoxelOutcome { status, residual: self.residual(f, power, x, product) }
+        VoxelOutcome { status, residual: self.residual(f, posed, x, product) }
     }
 
     /// Root mean square of s - Ax.
     #[inline(always)]
-    fn residual(&self, f: &[f64], power: f64, x: &[f64], product: &mut Vec<f64>) -> f64 {
+    fn residual(&self, f: &[f64], posed: Posed, x: &[f64], product: &mut Vec<f64>) -> f64 {
         // ‖s - Ax‖² = sᵀs - 2sᵀAx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
         product.clear();
         product.resize(f.len(), 0.0);
@@ -249,7 +262,7 @@ impl Deconvolution {
         let rho = self.regularisation;
         let terms = product.iter().zip(f).zip(x);
         let terms = terms.map(|((p, f), x)| x * (p - rho * x - 2.0 * f));
-        let square = power + terms.sum::<f64>() - 2.0 * self.price * x[0];
+        let square = posed.power + terms.sum::<f64>() - 2.0 * posed.price * x[0];
         (square.max(0.0) / self.convolution.volumes.len() as f64).sqrt()
     }
 

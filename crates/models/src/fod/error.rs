@@ -56,6 +56,17 @@ pub enum FodError {
         /// What is wrong.
         source: ResponseError,
     },
+    /// Single fibres that look the same from everywhere.
+    #[error(
+        "the response of single fibres does not depend on direction: it is that of another tissue"
+    )]
+    NoAnisotropy,
+    /// Grey matter that loses more signal than fluid.
+    #[error(
+        "the response of fluid falls less with b than that of grey matter: they are exchanged, or of \
+         other tissues"
+    )]
+    SlowFluid,
     /// The data hold too few voxels to estimate a response from.
     #[error(
         "only {} of the mask can be {tissue} ({criterion}), {needed} are needed to estimate its \

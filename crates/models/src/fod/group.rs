@@ -4,15 +4,15 @@ use fimbria_fitting::active_set::{Guess, Guesses, Splitting};
 use pulp::Simd;
 
 use super::Deconvolution;
-use super::deconvolution::{VoxelOutcome, VoxelWork};
+use super::deconvolution::{Posed, VoxelOutcome, VoxelWork};
 
 /// Problems of voxels side by side with guesses of their solutions.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// f of each, `[voxel][unknown]`.
     linear: Vec<f64>,
-    /// The sum of squares of each signal, `None` of one that is none.
-    powers: Vec<Option<f64>>,
+    /// `None` of a signal that is none.
+    posed: Vec<Option<Posed>>,
     guesses: Guesses,
     guess: Guess,
 }
@@ -43,13 +43,13 @@ impl Deconvolution {
         let n = self.n_unknowns();
         group.linear.clear();
         group.linear.resize(count * n, 0.0);
-        group.powers.clear();
+        group.posed.clear();
         for (voxel, f) in group.linear.chunks_exact_mut(n).enumerate() {
-            let power = self.pose(&samples[voxel..], stride, f);
-            if power.is_none() {
+            let posed = self.pose(&samples[voxel..], stride, f);
+            if posed.is_none() {
                 f.fill(0.0);
             }
-            group.powers.push(power);
+            group.posed.push(posed);
         }
         self.splitting.approximate(simd, &group.linear, &mut group.guesses);
     }
@@ -65,6 +65,6 @@ impl Deconvolution {
         let n = self.n_unknowns();
         self.splitting.take(&group.guesses, voxel, &mut group.guess);
         let f = &group.linear[voxel * n..][..n];
-        self.solve_posed(f, group.powers[voxel], Some(&group.guess), work)
+        self.solve_posed(f, group.posed[voxel], Some(&group.guess), work)
     }
 }

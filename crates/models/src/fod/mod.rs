@@ -39,6 +39,7 @@ mod no_fibres;
 mod options;
 #[cfg(test)]
 mod oracle;
+mod price;
 mod response;
 mod shells;
 mod sphere;

@@ -6,10 +6,6 @@ use super::{FodError, Response};
 /// data nor the constraint determine stays small.
 pub const REGULARISATION: f64 = 1e-5;
 
-/// On one shell, what an amount of fibres costs, relative to what its directions say of the amount of a
-/// single fibre, which loses this much of 1. Fibres that cross or fan out say less and lose more.
-pub(crate) const LEAST_FIBRES: f64 = 0.03;
-
 /// The compartments of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Tissues {

@@ -43,10 +43,11 @@ impl<'a> Plain<'a> {
         let n = self.deconvolution.n_unknowns();
         let convolution = &self.deconvolution.convolution;
         let mut f = vec![0.0; n];
-        for (row, &v) in convolution.matrix.chunks_exact(n).zip(&convolution.volumes) {
+        let rows = convolution.matrix.chunks_exact(n).zip(&convolution.volumes);
+        for ((row, &v), price) in rows.zip(&self.deconvolution.prices) {
             (0..n).for_each(|k| f[k] += row[k] * f64::from(samples[v]));
+            f[0] -= price * f64::from(samples[v]);
         }
-        f[0] -= self.deconvolution.price;
         let mut x: Vec<f64> = self
             .inverse
             .chunks_exact(n)

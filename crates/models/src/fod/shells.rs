@@ -45,7 +45,12 @@ impl Shelled {
             white.rows_of(&shelled.shells).is_ok_and(|rows| rows.iter().all(Option::is_some))
         };
         match (&options.white, options.tissues) {
-            (Some(white), Tissues::Auto) if shelled.single && !has_all(white) => {
+            (Some(white), Tissues::Auto)
+                if shelled.single
+                    && !has_all(white)
+                    && options.grey.is_none()
+                    && options.fluid.is_none() =>
+            {
                 Self::new(gradients, Tissues::White)
             }
             _ => Ok(shelled),

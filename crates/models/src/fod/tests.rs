@@ -348,7 +348,7 @@ fn one_shell_tells_tissues_apart_as_alternating_fits_of_two_do() {
     let options = FodOptions { order: 4, regularisation: 1e-12, ..FodOptions::default() };
     let mut deconvolution = problem_with(&table, true, options);
     // Enough to choose among mixtures with the same signal.
-    deconvolution.price *= 1e-4;
+    deconvolution.prices.iter_mut().for_each(|price| *price *= 1e-4);
     for (axes, grey, fluid) in [
         (vec![at(20.0)], 0.0, 0.0),
         (vec![at(20.0)], 0.4, 0.1),
@@ -404,6 +404,23 @@ fn mixtures_of_three_tissues_come_back_from_one_noisy_shell() {
                 let error = (found - expected).abs();
                 assert!(error < 0.2, "b {b}: {mean:?} of {:?}", (fibres, grey, fluid));
             }
+        }
+    }
+}
+
+#[test]
+fn a_brighter_series_has_the_same_mixtures() {
+    let deconvolution = problem(&acquisition(6, &[(2000.0, 60)]), 8, true);
+    for samples in noisy_voxels(&deconvolution, 4) {
+        let (x, _) = solve(&deconvolution, &samples);
+        // Powers of 2: nothing is rounded.
+        for gain in [0.125, 8.0] {
+            let brighter: Vec<f32> = samples.iter().map(|s| gain * s).collect();
+            let (y, _) = solve(&deconvolution, &brighter);
+            assert!(
+                x.iter().zip(&y).all(|(x, y)| f64::from(gain) * x == *y),
+                "{gain}: {x:?} {y:?}"
+            );
         }
     }
 }

@@ -90,7 +90,7 @@ fn protocol(gradients: &GradientTable) -> Result<Protocol, CurveError> {
         return Err(CurveError::Unsupported {
             model: "generalised q-sampling",
             needs: "15 weighted volumes along directions that do not lie in a plane",
-            has: format!("{n} weighted volumes"),
+            has: format!("{n} weighted volumes and {shells} such shells"),
             b_max_s_per_mm2: None,
         });
     }

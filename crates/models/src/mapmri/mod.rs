@@ -21,7 +21,7 @@ use fimbria_tensors::sh::sh_count;
 use self::basis::Basis;
 use self::odf::Rays;
 use self::voxel::Propagators;
-use crate::curve::{CurveError, Protocol, of_axis};
+use crate::curve::{B_MAX_SLACK, CurveError, Protocol, of_axis};
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
 use crate::{Fitted, ProtocolError};
@@ -260,7 +260,14 @@ pub fn fit(
 ) -> Result<Fitted, CurveError> {
     ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options)?;
-    let (volumes, table) = of_axis(gradients, &protocol, options.axes_b_max_s_per_mm2)?;
+    let b_max = options.axes_b_max_s_per_mm2;
+    let (volumes, table) = of_axis(gradients, &protocol, b_max)?;
+    if volumes == protocol.volumes() && table.b_s_per_mm2.iter().any(|b| *b > B_MAX_SLACK * b_max) {
+        progress.warn(&format!(
+            "the volumes up to b = {b_max:.0} s/mm² do not determine the tensor whose axes and scales are taken: \
+             all are used, and the signal of larger b is not a tensor's (--axes-bmax)"
+        ));
+    }
     let taken = [DtiMap::V1, DtiMap::V2, DtiMap::V3, DtiMap::L1, DtiMap::L2, DtiMap::L3];
     let tensor = DtiOptions { maps: taken.to_vec(), ..DtiOptions::default() };
     let few = SelectedVolumes { source: signals, volumes };

@@ -253,7 +253,10 @@ impl Propagators {
         let odf = self.rays.as_ref();
         let odf = odf.map(|rays| rays.harmonics(&self.basis, &room.coefficients, u, axes));
         let ng = (!self.options.isotropic).then_some(ng);
-        let values = [rtop, rtap, rtpp, msd, qiv].into_iter().chain(ng.into_iter().flatten());
+        // No propagator has negative ones: what the series makes of the b beyond the data is none.
+        let positive = |index: f64| if index < 0.0 { f64::NAN } else { index };
+        let means = [rtop, rtap, rtpp, msd, qiv].map(positive);
+        let values = means.into_iter().chain(ng.into_iter().flatten());
         let values = values.chain([norm, s0]).chain(room.coefficients.iter().copied());
         let values = values.chain(u).chain(axes.into_iter().flatten());
         let values = values.chain(odf.into_iter().flatten()).chain([residual]);

@@ -11,6 +11,8 @@ use std::f64::consts::FRAC_PI_2;
 
 use fimbria_fitting::lm::{Model, Number};
 
+use crate::curve::{TURNED, along, squared_cosine, turned_axis};
+
 /// Number of even degrees that arrays have room for.
 const ROOM: usize = 20;
 /// Degrees above the last wanted one where the recurrence begins, half of them: then rounding of `f32`
@@ -149,22 +151,14 @@ pub(super) fn second_moment(odi: f64) -> f64 {
     watson::<f64, 10>(0.5 * (FRAC_PI_2 * odi).tan())[1]
 }
 
-/// The product of a vector with a direction.
-#[inline(always)]
-fn along<N: Number>(g: &[N], vector: &[N]) -> N {
-    (g[0] * vector[0]).plus_product(g[1], vector[1]).plus_product(g[2], vector[2])
-}
-
 /// Where it keeps what the samples of a problem share.
 impl<const K: usize> Dispersed<K> {
-    /// The mean direction, and its derivatives by t₁ and t₂.
-    const DIRECTION: usize = 0;
-    /// dκ of dODI.
-    const STRETCH: usize = 9;
+    /// dκ of dODI, behind the mean direction.
+    const STRETCH: usize = TURNED;
     /// w_2, and its derivative by κ.
-    const SECOND: usize = 10;
+    const SECOND: usize = Self::STRETCH + 1;
     /// w_l times the leading coefficient of P_l, l = 0, 2, ... 2K.
-    const WATSON: usize = 12;
+    const WATSON: usize = Self::SECOND + 2;
     /// Its derivative by κ, l = 2, 4, ... 2K.
     const DRIFT: usize = Self::WATSON + K + 1;
     const PREPARED: usize = Self::DRIFT + K;
@@ -189,9 +183,8 @@ impl<const K: usize> Model<7> for Dispersed<K> {
         let (zero, one) = (number(s0, 0.0), number(s0, 1.0));
         let angle = odi * odi.constant(FRAC_PI_2);
         let w = watson::<N, K>(angle.sin() / angle.cos() * odi.constant(0.5));
-        let [g1, g2, g3] =
-            [0, 3, 6].map(|k| known[2] * axes[k] + known[3] * axes[k + 1] + known[4] * axes[k + 2]);
-        let dot = t1.lift(g1) + t1 * g2 + t2 * g3;
+        let g = &known[2..5];
+        let dot = t1 * along(g, &axes[3..]) + t2 * along(g, &axes[6..]) + along(g, axes);
         let square = dot * dot / (t1 * t1 + t2 * t2 + one);
 
         let (mut before, mut polynomial) = (zero, one);
@@ -214,13 +207,7 @@ impl<const K: usize> Model<7> for Dispersed<K> {
     fn prepare<N: Number<Constant = N>>(&self, p: &[N; 7], axes: &[N], prepared: &mut [N]) {
         let [s0, _, odi, _, t1, t2, _] = *p;
         let one = s0.constant(1.0);
-        let inverse = one / (one + t1 * t1 + t2 * t2).sqrt();
-        for i in 0..3 {
-            let mean = (axes[i] + t1 * axes[3 + i] + t2 * axes[6 + i]) * inverse;
-            prepared[Self::DIRECTION + i] = mean;
-            prepared[Self::DIRECTION + 3 + i] = (axes[3 + i] - mean * t1 * inverse) * inverse;
-            prepared[Self::DIRECTION + 6 + i] = (axes[6 + i] - mean * t2 * inverse) * inverse;
-        }
+        turned_axis([t1, t2], axes, prepared);
         let angle = odi * odi.constant(FRAC_PI_2);
         let sine = angle.sin();
         prepared[Self::STRETCH] = odi.constant(-FRAC_PI_2) / (sine * sine);
@@ -251,12 +238,7 @@ impl<const K: usize> Model<7> for Dispersed<K> {
     ) -> (N, [N; 7]) {
         let [s0, f, _, v, _, _, still] = *p;
         let prepared = &constants[self.n_constants()..];
-        let g = &known[2..5];
-        let cosine = along(g, &prepared[Self::DIRECTION..]);
-        let square = cosine * cosine;
-        let twice = cosine + cosine;
-        let by_t1 = twice * along(g, &prepared[Self::DIRECTION + 3..]);
-        let by_t2 = twice * along(g, &prepared[Self::DIRECTION + 6..]);
+        let (square, [by_t1, by_t2]) = squared_cosine(&known[2..5], prepared);
 
         // Polynomials of c² whose leading coefficient is 1, and their derivatives.
         let (zero, one) = (s0.constant(0.0), s0.constant(1.0));

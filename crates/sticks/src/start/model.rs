@@ -45,6 +45,11 @@ fn gamma<N: Number<Constant = N>>(d: N, s: N, x: N) -> Decay<N> {
 }
 
 #[inline(always)]
+fn decay<N: Number<Constant = N>, const P: usize>(p: &[N; P], x: N) -> Decay<N> {
+    if P == FITTED { single(p[1], x) } else { gamma(p[1], p[P - 1], x) }
+}
+
+#[inline(always)]
 fn signal<N: Number, const P: usize>(p: &[N; P], known: &[N::Constant]) -> N {
     let one = p[0].constant(1.0);
     let d = p[1];
@@ -76,16 +81,15 @@ fn signal_and_slope<N: Number<Constant = N>, const P: usize>(
     known: &[N],
 ) -> (N, [N; P]) {
     let (one, zero, two) = (p[0].constant(1.0), p[0].constant(0.0), p[0].constant(2.0));
-    let (s0, d) = (p[0], p[1]);
+    let s0 = p[0];
     let mut slope = [zero; P];
-    let decay = |x: N| if P == FITTED { single(d, x) } else { gamma(d, p[P - 1], x) };
 
     // What each fibre leaves to the next, and from the last the signal of all from it on.
     let mut left = [one; FIBRES];
     for k in 1..FIBRES {
         left[k] = left[k - 1] * (one - p[2 + 3 * (k - 1)]);
     }
-    let ball = decay(known[3]);
+    let ball = decay(p, known[3]);
     let rest = left[FIBRES - 1] * (one - p[2 + 3 * (FIBRES - 1)]);
     let mut after = ball.value;
     let (mut by_d, mut by_s) = (rest * ball.by_d, rest * ball.by_s);
@@ -95,7 +99,7 @@ fn signal_and_slope<N: Number<Constant = N>, const P: usize>(
         let (sin_phi, cos_phi) = (phi.sin(), phi.cos());
         let across = cos_phi * known[0] + sin_phi * known[1];
         let along = sin_theta * across + cos_theta * known[2];
-        let stick = decay(along * along);
+        let stick = decay(p, along * along);
         let f = s0 * share * left[k];
         let by_along = f * stick.by_x * two * along;
         slope[2 + 3 * k] = s0 * left[k] * (stick.value - after);

@@ -223,7 +223,10 @@ impl Sphere {
     fn lobes(&self, values: &[f32]) -> VoxelLobes {
         let n = values.len();
         let mut of_direction = vec![NONE; n];
-        let mut order: Vec<u32> = (0..n as u32).filter(|&d| values[d as usize] > 0.0).collect();
+        // A coefficient that is no finite number makes no density.
+        let is_density = values.iter().all(|value| value.is_finite());
+        let is_positive = |&d: &u32| is_density && values[d as usize] > 0.0;
+        let mut order: Vec<u32> = (0..n as u32).filter(is_positive).collect();
         order.sort_unstable_by(|&a, &b| {
             values[b as usize].total_cmp(&values[a as usize]).then(a.cmp(&b))
         });

@@ -348,7 +348,8 @@ KERNEL(lm_fit)(u64 n, u64 stride, GLOBAL const REAL *RESTRICT table,
     results[ROW_STATUS * stride] = status;
 #if WANTS_COVARIANCE
     REAL beyond = (REAL)N_SAMPLES - free_parameters;
-    REAL variance = R_DIV(here.squares, R_MAX(beyond, (REAL)1));
+    /* Without a sample to spare residuals are rounding. */
+    REAL variance = beyond < (REAL)1 ? (REAL)0 : R_DIV(here.squares, R_MAX(beyond, (REAL)1));
     if (KIND == 3 && 0 < sigma) variance = sigma * sigma;
     u32 row = ROW_COVARIANCE;
     for (u32 i = 0; i < P; i++) {

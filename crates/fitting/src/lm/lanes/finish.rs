@@ -68,12 +68,13 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
     /// s² of the covariance.
     #[inline(always)]
     fn variance(&self, squares: Lanes<S>, free: Lanes<S>) -> Lanes<S> {
-        let one = squares.splat(1.0);
+        let (zero, one) = (squares.splat(0.0), squares.splat(1.0));
         let beyond = squares.splat(self.shared.problems.n_samples() as f32) - free;
-        let estimated = squares / beyond.max(one);
+        // Without a sample to spare residuals are rounding.
+        let estimated = Lanes::select(one.at_most(beyond), squares / beyond.max(one), zero);
         let sigma = self.load_row(&self.state.sigma);
         if self.shared.options.likelihood == Likelihood::Rician {
-            Lanes::select(sigma.splat(0.0).less(sigma), sigma * sigma, estimated)
+            Lanes::select(zero.less(sigma), sigma * sigma, estimated)
         } else {
             estimated
         }

@@ -101,7 +101,7 @@ GROUP_KERNEL(fod_deconvolve, GROUP)(
     brightest = group_least(scratch, tags, me, brightest, &tag);
     i32 good = power < NOTHING && brightest < 0.0;
 
-    f64 x0 = good && me < N_UNKNOWNS ? minima[N_USED * N_UNKNOWNS + me] : 0.0;
+    f64 x0 = 0.0;
     for (u32 v = 0; good && me < N_UNKNOWNS && v < N_USED; v++) {
         x0 += (f64)samples[v] * minima[v * N_UNKNOWNS + me];
     }

@@ -103,8 +103,11 @@ impl<'a> OnDevice<'a> {
         for (step, scale) in steps.iter_mut().zip(&scales) {
             step.iter_mut().for_each(|s| *s *= scale);
         }
-        let mut price = vec![0.0; n];
-        price[0] = -deconvolution.price;
+        let priced = |(row, price): (&[f64], &f64)| {
+            let mut row = row.to_vec();
+            row[0] -= price;
+            programme.minimum(&row)
+        };
         let gram = |i: usize| steps.iter().map(move |step| (i, step));
         let product = |(i, step): (usize, &Vec<f64>)| scales[i] * dot(rows[i], step);
         Self {
@@ -112,8 +115,8 @@ impl<'a> OnDevice<'a> {
             minima: convolution
                 .matrix
                 .chunks_exact(n)
-                .chain([&price[..]])
-                .flat_map(|row| programme.minimum(row))
+                .zip(&deconvolution.prices)
+                .flat_map(priced)
                 .collect(),
             constraints: transposed(&rows.concat(), n),
             gram: (0..rows.len()).flat_map(gram).map(product).collect(),

@@ -18,6 +18,9 @@ const FLUID_PART: f64 = 0.1;
 /// The other way round voxels with some fluid would win: they are bright, so that noise gives them the least FA.
 const TYPICAL_PART: f64 = 0.1;
 const ISOTROPIC_PART: f64 = 0.5;
+/// Fluid's signal falls this many times as fast as grey matter's at least: three to four times where b is small, and
+/// 1.5 times where it is 3000 and all that is left of fluid is the floor of noise at SNR 15.
+const LEAST_CONTRAST: f64 = 1.25;
 
 /// The responses of grey matter and fluid; the survey's first shell is the unweighted one.
 pub(super) fn estimate(
@@ -53,7 +56,20 @@ pub(super) fn estimate(
         counted(grey.len(), "voxel"),
         counted(fluid.len(), "voxel")
     ));
-    Ok([response(survey, &grey), response(survey, &fluid)])
+    let [grey, fluid] = [response(survey, &grey), response(survey, &fluid)];
+    if fall(&fluid) < LEAST_CONTRAST * fall(&grey) {
+        progress.warn(
+            "fluid's signal falls hardly faster with b than grey matter's: the mask may hold one of them \
+             alone, and amounts of both then mean nothing (--response-csf gives fluid's, --tissues \
+             white fits fibres alone)",
+        );
+    }
+    Ok([grey, fluid])
+}
+
+/// ln (unweighted signal / signal on the shell of least b).
+fn fall(response: &Response) -> f64 {
+    (response.zonal[0][0] / response.zonal[1][0]).ln()
 }
 
 /// The decays between which grey matter lies; of one shell there are three groups, since fibres that cross
@@ -114,6 +130,29 @@ mod tests {
             let fa = (0.05 + 0.04 * place) * GREY[0] / means[0];
             SurveyedVoxel { voxel: at, fa, axis_ras: [1.0, 0.0, 0.0], means }
         })
+    }
+
+    #[test]
+    fn two_groups_of_grey_matter_are_warned_of() {
+        let warned = std::sync::Mutex::new(0);
+        struct Counting<'a>(&'a std::sync::Mutex<u32>);
+        impl Progress for Counting<'_> {
+            fn start(&self, _: &str, _: u64) {}
+            fn advance(&self, _: u64) {}
+            fn warn(&self, _: &str) {
+                *self.0.lock().unwrap() += 1;
+            }
+            fn is_cancelled(&self) -> bool {
+                false
+            }
+        }
+        for (part, expected) in [(1.0, 0), (0.05, 1)] {
+            *warned.lock().unwrap() = 0;
+            let voxels = voxels(700, |_| 0.0).chain(voxels(300, |_| part)).collect();
+            let survey = Survey { b_s_per_mm2: vec![0.0, 1000.0, 2000.0], voxels };
+            estimate(&survey, &Counting(&warned)).unwrap();
+            assert_eq!(*warned.lock().unwrap(), expected, "{part}");
+        }
     }
 
     #[test]

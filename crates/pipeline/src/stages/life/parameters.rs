@@ -32,7 +32,7 @@ impl Choice for Normalise {
 
 impl Choice for Demean {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Mean, "mean", "the mean of all weighted volumes"),
+        (Self::Mean, "mean", "the mean of all weighted volumes: LiFE as published"),
         (Self::ShellMean, "shell-mean", "the mean of each shell"),
         (Self::ShellMedian, "shell-median", "columns: the median of each shell; signal: the mean"),
         (Self::None, "none", "nothing"),
@@ -193,7 +193,14 @@ pub struct LifeParameters {
     pub normalise: Named<Normalise>,
 
     /// What is taken from signal and columns
-    #[arg(long, value_name = "CENTRE", value_parser = choice::<Demean>(), default_value = "mean")]
+    #[arg(long, value_name = "CENTRE", value_parser = choice::<Demean>())]
+    #[arg(default_value = "shell-mean", hide_default_value = true)]
+    #[arg(default_value_ifs([
+        ("compat", ArgPredicate::IsPresent, "mean"),
+        // What is isotropic differs between shells alone.
+        ("isotropic", ArgPredicate::IsPresent, "mean"),
+    ]))]
+    #[arg(usually = "shell-mean; mean with --compat or --isotropic")]
     pub demean: Named<Demean>,
 
     /// Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each

@@ -91,8 +91,12 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS
     /// Streamlines whose steps are drawn by `steps`.
     #[inline(always)]
     pub(super) fn drawn<T: Steps<S, ORDER, TERMS>>(&mut self, mut steps: T) {
-        let mut particles: Vec<_> =
-            (0..TURNS).filter_map(|_| Some((self.started()?, T::Ahead::default()))).collect();
+        let mut particles = Vec::with_capacity(TURNS);
+        for _ in 0..TURNS {
+            if let Some(particle) = self.started() {
+                particles.push((particle, T::Ahead::default()));
+            }
+        }
         while !particles.is_empty() {
             let mut turn = 0;
             while turn < particles.len() {
