@@ -161,7 +161,7 @@ def compared(args, title, b, g, samples, truth):
         if truth is not None:
             line(f"{name} - truth", maps - truth, f"{micro:.0f}")
         elif name != "AMICO":
-            print(f"{name}: {micro:.0f} µs, AMICO: {fits['AMICO'][2]:.0f}")
+            print(f"{name}: {micro:.1f} µs, AMICO: {fits['AMICO'][2]:.0f}")
     maps, directions, _ = fits["AMICO"]
     # Where there is tissue to tell of.
     tissue = maps[:, 2] < 0.9

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use fimbria_compute::{HostError, SimdLevel};
+use fimbria_compute::{HostError, Lanes, Real, SimdLevel};
 use fimbria_image::{MapSpec, Status};
 use fimbria_tensors::sh::{ShBasis, evaluate, sh_count};
 use pulp::{Simd, WithSimd};
@@ -17,7 +17,7 @@ pub(super) const DIRECTIONS: usize = 324;
 /// Voxels at a time, a few registers of them.
 const WIDE: usize = 32;
 /// Directions at a time.
-const ROWS: usize = 4;
+const ROWS: usize = 8;
 /// Six times the diffusivity of free water, µm²/ms.
 const SIX_D: f64 = 15.06;
 /// Intervals of the integral of a degree's share; their middles make an error of 1e-6 at x of 12.
@@ -93,11 +93,15 @@ fn shares(weighting: Weighting, x: f64) -> Vec<f64> {
     let mut sums = vec![0.0; DEGREE / 2 + 1];
     for i in 0..INTERVALS {
         let t = (i as f64 + 0.5) / INTERVALS as f64;
-        let at = evaluate(ShBasis::Mrtrix, DEGREE, [(1.0 - t * t).sqrt(), 0.0, t]);
-        for (half, sum) in sums.iter_mut().enumerate() {
-            let l = 2 * half;
-            let legendre = at[l * (l + 1) / 2] / ((2 * l + 1) as f64 / (4.0 * PI)).sqrt();
-            *sum += 4.0 * PI / INTERVALS as f64 * weight(weighting, x * t) * legendre;
+        let share = 4.0 * PI / INTERVALS as f64 * weight(weighting, x * t);
+        // P_l and P_{l-1}.
+        let (mut legendre, mut before) = (1.0, 0.0);
+        for l in 0..=DEGREE {
+            if l % 2 == 0 {
+                sums[l / 2] += share * legendre;
+            }
+            let (n, next) = (l as f64, (l + 1) as f64);
+            (legendre, before) = (((2.0 * n + 1.0) * t * legendre - n * before) / next, legendre);
         }
     }
     sums
@@ -123,19 +127,24 @@ impl WithSimd for OfTile<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { spins, tile } = self;
         let Tile { voxels, stride, inputs, rows, .. } = tile;
         let mut samples = vec![[0.0; WIDE]; spins.volumes.len()];
         let mut densities = vec![[0.0; WIDE]; sh_count(DEGREE)];
+        let mut sums = [[0.0; WIDE]; ROWS];
         for first in (0..voxels.len()).step_by(WIDE) {
             let count = WIDE.min(voxels.len() - first);
             for (sample, &v) in samples.iter_mut().zip(&spins.volumes) {
                 sample.fill(0.0);
                 sample[..count].copy_from_slice(&inputs[v * stride + first..][..count]);
             }
-            let over = Over::directions(spins, &samples);
-            products(&spins.harmonics, &samples, |k, values| densities[k] = values);
+            let over = Over::directions(simd, spins, &samples);
+            let harmonics = spins.harmonics.chunks(ROWS * samples.len());
+            for (rows, densities) in harmonics.zip(densities.chunks_mut(ROWS)) {
+                products(simd, rows, &samples, &mut sums);
+                densities.iter_mut().zip(&sums).for_each(|(density, sum)| *density = *sum);
+            }
             for lane in 0..count {
                 let status = over.status(lane, &samples);
                 let mut put = |row: usize, value: f32| {
@@ -160,32 +169,35 @@ impl WithSimd for OfTile<'_> {
     }
 }
 
-/// Rows of a matrix times samples, some voxels beside each other; four rows share what is read.
+/// Some rows of a matrix times samples, voxels beside each other. (Work in lanes is no closure: that would be a call.)
 #[inline(always)]
-fn products(matrix: &[f32], samples: &[[f32; WIDE]], mut take: impl FnMut(usize, [f32; WIDE])) {
+fn products<S: Simd>(
+    simd: S,
+    rows: &[f32],
+    samples: &[[f32; WIDE]],
+    sums: &mut [[f32; WIDE]; ROWS],
+) {
     let n = samples.len();
-    for (block, rows) in matrix.chunks(ROWS * n).enumerate() {
-        let mut sums = [[0.0f32; WIDE]; ROWS];
+    let zero = Lanes::new(simd, 0.0);
+    for first in (0..WIDE).step_by(Lanes::<S>::LANES) {
+        let mut registers = [zero; ROWS];
         if rows.len() == ROWS * n {
             for (v, sample) in samples.iter().enumerate() {
+                let sample = Lanes::load(simd, &sample[first..]);
                 for r in 0..ROWS {
-                    let factor = rows[r * n + v];
-                    for i in 0..WIDE {
-                        sums[r][i] = factor.mul_add(sample[i], sums[r][i]);
-                    }
+                    registers[r] = zero.splat(rows[r * n + v]).mul_add(sample, registers[r]);
                 }
             }
         } else {
-            for (sums, row) in sums.iter_mut().zip(rows.chunks_exact(n)) {
+            for (sum, row) in registers.iter_mut().zip(rows.chunks_exact(n)) {
                 for (factor, sample) in row.iter().zip(samples) {
-                    for i in 0..WIDE {
-                        sums[i] = factor.mul_add(sample[i], sums[i]);
-                    }
+                    let sample = Lanes::load(simd, &sample[first..]);
+                    *sum = zero.splat(*factor).mul_add(sample, *sum);
                 }
             }
         }
-        for (r, sums) in sums.into_iter().enumerate().take(rows.len() / n) {
-            take(block * ROWS + r, sums);
+        for (sums, register) in sums.iter_mut().zip(registers) {
+            register.store(&mut sums[first..]);
         }
     }
 }
@@ -203,22 +215,37 @@ struct Over {
 
 impl Over {
     #[inline(always)]
-    fn directions(spins: &Spins, samples: &[[f32; WIDE]]) -> Self {
+    fn directions<S: Simd>(simd: S, spins: &Spins, samples: &[[f32; WIDE]]) -> Self {
         let none = [0.0; WIDE];
         let mut over = Self { first: none, most: none, least: none, sums: none, squares: none };
-        products(&spins.values, samples, |direction, values| {
-            if direction == 0 {
-                (over.first, over.most, over.least) = (values, values, values);
+        let mut values = [none; ROWS];
+        for (block, rows) in spins.values.chunks(ROWS * samples.len()).enumerate() {
+            products(simd, rows, samples, &mut values);
+            if block == 0 {
+                (over.first, over.most, over.least) = (values[0], values[0], values[0]);
             }
-            for i in 0..WIDE {
-                over.most[i] = if values[i] > over.most[i] { values[i] } else { over.most[i] };
-                over.least[i] = if values[i] < over.least[i] { values[i] } else { over.least[i] };
-                let more = values[i] - over.first[i];
-                over.sums[i] += more;
-                over.squares[i] = more.mul_add(more, over.squares[i]);
+            for values in values.iter().take(rows.len() / samples.len()) {
+                over.add(simd, values);
             }
-        });
+        }
         over
+    }
+
+    /// Takes the values of a direction.
+    #[inline(always)]
+    fn add<S: Simd>(&mut self, simd: S, values: &[f32; WIDE]) {
+        for first in (0..WIDE).step_by(Lanes::<S>::LANES) {
+            let value = Lanes::load(simd, &values[first..]);
+            let most = Lanes::load(simd, &self.most[first..]);
+            let least = Lanes::load(simd, &self.least[first..]);
+            let more = value - Lanes::load(simd, &self.first[first..]);
+            let sums = Lanes::load(simd, &self.sums[first..]);
+            let squares = Lanes::load(simd, &self.squares[first..]);
+            value.max(most).store(&mut self.most[first..]);
+            value.min(least).store(&mut self.least[first..]);
+            (sums + more).store(&mut self.sums[first..]);
+            more.mul_add(more, squares).store(&mut self.squares[first..]);
+        }
     }
 
     fn status(&self, lane: usize, samples: &[[f32; WIDE]]) -> Status {

@@ -100,7 +100,8 @@ pub struct SolverOptions {
 
     /// Also write the standard error of each map of the model, NAME_error, in its unit: from the
     /// residuals (sigma with the Rician likelihood) and the curvature at the solution; 0 where
-    /// unknown, as at a bound; with --robust some 10 % too small
+    /// unknown, as at a bound; with --robust tukey some 10 to 20 % too small, with huber too large
+    /// beside gross outliers
     #[arg(long)]
     pub errors: bool,
 }
