@@ -344,7 +344,12 @@ mod tests {
     #[test]
     fn the_system_of_a_frequency_is_solved() {
         let workers = Workers::new(1).unwrap();
-        let geometry = Geometry { dims: [6, 5, 4], spacing: [0.9, 1.0, 1.2], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [6, 5, 4],
+            spacing: [0.9, 1.0, 1.2],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let space = KSpace::new(&geometry, &workers).unwrap();
         let system = System::new(&space, 1e-3);
         let (mu, second, rho) = (system.mu, system.second, system.rho);

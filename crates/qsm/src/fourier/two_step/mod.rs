@@ -141,7 +141,12 @@ mod tests {
     #[test]
     fn a_field_in_another_unit_has_the_same_map_in_that_unit() {
         let workers = Workers::new(1).unwrap();
-        let geometry = Geometry { dims: [20; 3], spacing: [1.0, 1.2, 1.5], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [20; 3],
+            spacing: [1.0, 1.2, 1.5],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let is_inside = |i: usize| {
             let at = geometry.voxel(i);
             (0..3).map(|a| (at[a] as f64 - 9.0).powi(2)).sum::<f64>() < 20.0
