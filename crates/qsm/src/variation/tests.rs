@@ -300,7 +300,7 @@ fn no_descent_leads_below_what_is_found() {
         let zero = plain.objective(&vec![0.0; x.len()], 0.0).0;
         let reached = plain.objective(&x, 0.0).0;
         let below = downhill(|x, smooth| plain.objective(x, smooth), x, 400).0;
-        // The iteration ends where a step changes the map by less than 2e-3 of it.
+        // The iteration ends where a step changes the map by less than 5e-3 of it.
         assert!(reached < 0.8 * zero, "{reached} of {zero}");
         assert!(below > 0.99 * reached, "{reached}, and {below} below it, of {zero}");
     }
