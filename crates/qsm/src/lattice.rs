@@ -110,7 +110,12 @@ mod tests {
 
     fn lattice(sides: [f64; 3], b0: [f64; 3]) -> Lattice {
         let unit = sides.iter().product::<f64>().cbrt();
-        Lattice::new(&Geometry { dims: [1; 3], spacing: sides.map(|s| s / unit), b0 })
+        Lattice::new(&Geometry {
+            dims: [1; 3],
+            spacing: sides.map(|s| s / unit),
+            b0,
+            reversed: [false; 3],
+        })
     }
 
     #[test]
@@ -126,7 +131,8 @@ mod tests {
         let cubes = lattice([2.0; 3], [0.0, 0.6, 0.8]);
         assert_eq!((cubes.sphere(), cubes.magnetised()), (0.0, [0.0; 3]));
         // Cylinders of cubes are as published.
-        let geometry = Geometry { dims: [1; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+        let geometry =
+            Geometry { dims: [1; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8], reversed: [false; 3] };
         let cylinder = Cylinder::new(&geometry, [0.3, 0.4, 0.5]).unwrap();
         assert_eq!(cubes.cylinder(&cylinder), cylinder.inside());
     }

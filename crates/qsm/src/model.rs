@@ -30,6 +30,18 @@ impl Shape {
         Some(std::array::from_fn(|a| along[a] - b0[a] / 3.0))
     }
 
+    /// The same in axes of which those with a sign of -1 run the other way.
+    pub(crate) fn mirrored(&self, signs: [f64; 3]) -> Self {
+        match self {
+            Self::Sphere => Self::Sphere,
+            Self::Cylinder(axis) => Self::Cylinder([0, 1, 2].map(|a| signs[a] * axis[a])),
+            Self::Crossing([xx, xy, xz, yy, yz, zz]) => {
+                let [x, y, z] = signs;
+                Self::Crossing([*xx, x * y * xy, x * z * xz, *yy, y * z * yz, *zz])
+            }
+        }
+    }
+
     /// Of `fibres`, unit vectors in voxel axes with fractions above 0; a sphere of none.
     fn of_fibres(fibres: &[([f64; 3], f64)]) -> Self {
         let whole: f64 = fibres.iter().map(|(_, fraction)| fraction).sum();

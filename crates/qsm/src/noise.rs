@@ -57,7 +57,8 @@ mod tests {
     const N: usize = 20;
 
     fn model() -> FieldModel {
-        let geometry = Geometry { dims: [N; 3], spacing: [2.0; 3], b0: [0.0, 0.0, 1.0] };
+        let geometry =
+            Geometry { dims: [N; 3], spacing: [2.0; 3], b0: [0.0, 0.0, 1.0], reversed: [false; 3] };
         let inside = |v: &u32| {
             let at = geometry.voxel(*v as usize).map(|i| (i as f64 - 9.5).powi(2));
             at.iter().sum::<f64>() < 81.0
@@ -90,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_mask_without_an_inner_voxel_has_none_and_another_length_is_refused() {
-        let geometry = Geometry { dims: [N; 3], spacing: [2.0; 3], b0: [0.0, 0.0, 1.0] };
+        let geometry =
+            Geometry { dims: [N; 3], spacing: [2.0; 3], b0: [0.0, 0.0, 1.0], reversed: [false; 3] };
         let flat: Vec<u32> = (0..(N * N) as u32).collect();
         let model =
             FieldModel::new(&geometry, &flat, vec![Shape::Sphere; flat.len()], &flat).unwrap();

@@ -143,7 +143,8 @@ impl SharedBenchmark for BenchQsm {
 
 /// A cube of voxels, cylinders mixed among spheres; seen from all of it, or from some planes.
 fn cube(side: usize, cylinders: f64, planes: Option<usize>) -> Result<FieldModel, Failure> {
-    let geometry = Geometry { dims: [side; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+    let geometry =
+        Geometry { dims: [side; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0], reversed: [false; 3] };
     let mask: Vec<u32> = (0..geometry.len() as u32).collect();
     let shape = |&voxel: &u32| {
         let [x, y, z] = geometry.voxel(voxel as usize).map(|i| i as f64 / 10.0);

@@ -63,7 +63,12 @@ fn odd_model() -> FieldModel {
 }
 
 fn model_of(dims: [usize; 3], support: Option<u32>) -> FieldModel {
-    let geometry = Geometry { dims, spacing: [0.9, 1.0, 1.0 / 0.9], b0: [0.36, -0.48, 0.8] };
+    let geometry = Geometry {
+        dims,
+        spacing: [0.9, 1.0, 1.0 / 0.9],
+        b0: [0.36, -0.48, 0.8],
+        reversed: [false; 3],
+    };
     let receivers: Vec<u32> = (0..geometry.len() as u32).collect();
     let mask: Vec<u32> = receivers.iter().copied().filter(|v| v % 7 != 0).collect();
     let philox = Philox::new(5);

@@ -109,8 +109,12 @@ mod tests {
 
     /// Cylinders of many directions, more of them, and more tiles, than a batch holds.
     fn model() -> FieldModel {
-        let geometry =
-            Geometry { dims: [34, 33, 31], spacing: [0.9, 1.0, 1.1], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [34, 33, 31],
+            spacing: [0.9, 1.0, 1.1],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let receivers: Vec<u32> = (0..geometry.len() as u32).filter(|v| v % 3 > 0).collect();
         let mask: Vec<u32> = receivers.iter().copied().filter(|v| v % 29 == 1).collect();
         let shape = |&voxel: &u32| {

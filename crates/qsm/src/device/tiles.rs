@@ -44,7 +44,12 @@ mod tests {
 
     #[test]
     fn every_voxel_has_a_place_of_its_own_in_its_tile() {
-        let geometry = Geometry { dims: [20, 17, 5], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+        let geometry = Geometry {
+            dims: [20, 17, 5],
+            spacing: [1.0; 3],
+            b0: [0.0, 0.0, 1.0],
+            reversed: [false; 3],
+        };
         let receivers: Vec<u32> = (0..geometry.len() as u32).collect();
         let tiles = Tiles::new(&geometry, &receivers);
         assert_eq!((tiles.list.len(), tiles.elements), (5 * 5 * 2, 5 * 5 * 2 * TILE));

@@ -8,24 +8,21 @@ KERNEL(pull_edges)(u32 nx, u32 ny, u32 nz, f32 per_x, f32 per_y, f32 per_z, GLOB
     pull[i] = gathered_at(i, before_of(i, nx, ny, nz), h, per_x, per_y, per_z);
 }
 
-/* The spectrum of the map, of that of what pulls at it, and that of its field. */
-KERNEL(fill_in)(u64 n, f32 rho, GLOBAL const f32x2 *RESTRICT data, GLOBAL const f32 *RESTRICT inverse,
-                GLOBAL const f32 *RESTRICT dipole, GLOBAL f32x2 *RESTRICT spectrum,
-                GLOBAL f32x2 *RESTRICT of_field) {
+/* The spectrum of the map, of that of what pulls at it; and the size of what its field leaves of that given, root two
+   times as much where the other half has its conjugate: all but the first along x and, of an even length, the last. */
+KERNEL(fill_in)(u64 n, u32 nx, f32 rho, GLOBAL const f32x2 *RESTRICT field, GLOBAL const f32 *RESTRICT pull,
+                GLOBAL const f32 *RESTRICT inverse, GLOBAL const f32 *RESTRICT dipole,
+                GLOBAL f32x2 *RESTRICT spectrum, GLOBAL f32 *RESTRICT left) {
     u64 k = GLOBAL_ID();
     if (k >= n) return;
-    f32x2 known = data[k], pull = spectrum[k];
-    f32 by = inverse[k], d = dipole[k];
-    f32 re = (known.x + pull.x * rho) * by, im = (known.y + pull.y * rho) * by;
+    f32x2 b = field[k], of_edges = spectrum[k];
+    f32 by = inverse[k], d = dipole[k], of_field = pull[k];
+    f32 re = (b.x * of_field + of_edges.x * rho) * by, im = (b.y * of_field + of_edges.y * rho) * by;
     spectrum[k] = F32X2(re, im);
-    of_field[k] = F32X2(re * d, im * d);
-}
-
-/* What the field of the map leaves of that which is known, elsewhere 0. */
-KERNEL(leave)(u64 n, GLOBAL const f32 *RESTRICT known, GLOBAL const f32 *RESTRICT field,
-              GLOBAL f32 *RESTRICT off) {
-    u64 i = GLOBAL_ID();
-    if (i < n) off[i] = known[i] != 0.0f ? field[i] - known[i] : 0.0f;
+    f32 off_re = re * d - b.x, off_im = im * d - b.y;
+    u64 x = k % (nx / 2 + 1);
+    f32 times = x == 0 || 2 * x == nx ? 1.0f : 2.0f;
+    left[k] = fb_sqrt(times * (off_re * off_re + off_im * off_im));
 }
 
 /* The map in the first of its voxels along each axis, 0 in the others. */

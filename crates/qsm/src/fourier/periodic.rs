@@ -96,20 +96,31 @@ impl<'w> Periodic<'w> {
     }
 
     fn over_frequencies(&self, value: impl Fn(&Frequency) -> f64 + Sync) -> Vec<f32> {
-        let (shape, [half, ny, _]) = (self.fft.shape(), self.fft.spectrum_shape());
-        let frequency = |i: usize, a: usize| {
-            let n = shape[a];
+        let (shape, along) = (self.fft.shape(), [0, 1, 2].map(|a| self.along(a)));
+        self.over_places(|at| {
+            let k = [0, 1, 2].map(|a| along[a][at[a]]);
+            value(&Frequency { k, is_highest: [0, 1, 2].map(|a| 2 * at[a] == shape[a]) })
+        })
+    }
+
+    /// The frequencies of an axis, cycles per unit length.
+    fn along(&self, axis: usize) -> Vec<f64> {
+        let n = self.fft.shape()[axis];
+        let frequency = |i: usize| {
             let signed = if 2 * i > n { i as f64 - n as f64 } else { i as f64 };
-            signed / (n as f64 * self.spacing[a])
+            signed / (n as f64 * self.spacing[axis])
         };
-        let mut values = vec![0.0; self.fft.spectrum_shape().iter().product()];
+        (0..n).map(frequency).collect()
+    }
+
+    /// Of every place of the half spectrum.
+    fn over_places(&self, value: impl Fn([usize; 3]) -> f64 + Sync) -> Vec<f32> {
+        let [half, ny, nz] = self.fft.spectrum_shape();
+        let mut values = vec![0.0; half * ny * nz];
         self.workers.install(|| {
             values.par_chunks_mut(half).enumerate().for_each(|(row, values)| {
-                let (j, l) = (row % ny, row / ny);
-                let (y, z) = (frequency(j, 1), frequency(l, 2));
                 for (i, to) in values.iter_mut().enumerate() {
-                    let is_highest = [2 * i == shape[0], 2 * j == shape[1], 2 * l == shape[2]];
-                    *to = value(&Frequency { k: [frequency(i, 0), y, z], is_highest }) as f32;
+                    *to = value([i, row % ny, row / ny]) as f32;
                 }
             });
         });
@@ -137,12 +148,12 @@ impl<'w> Periodic<'w> {
     /// The spectrum of the Laplacian by second differences.
     pub(crate) fn laplacian(&self) -> Vec<f32> {
         let spacing = self.spacing;
-        self.over_k(|k| {
-            let of = |a: usize| {
-                2.0 * ((TAU * k[a] * spacing[a]).cos() - 1.0) / (spacing[a] * spacing[a])
-            };
-            of(0) + of(1) + of(2)
-        })
+        let [x, y, z] = [0, 1, 2].map(|a| {
+            let of =
+                |k: f64| 2.0 * ((TAU * k * spacing[a]).cos() - 1.0) / (spacing[a] * spacing[a]);
+            self.along(a).into_iter().map(of).collect::<Vec<f64>>()
+        });
+        self.over_places(|[i, j, l]| x[i] + y[j] + z[l])
     }
 
     /// A ball around voxel 0 whose voxels sum to 1; the radius in units of the spacing. A voxel at the
@@ -186,14 +197,30 @@ impl<'w> Periodic<'w> {
     }
 
     pub(crate) fn forward(&self, padded: &[f32]) -> Vec<Complex32> {
-        let mut spectrum = vec![Complex32::default(); self.fft.spectrum_shape().iter().product()];
-        self.fft.forward(self.workers, padded, &mut spectrum);
+        let mut spectrum = self.spectrum();
+        self.forward_into(padded, &mut spectrum);
         spectrum
     }
 
     pub(crate) fn back(&self, mut spectrum: Vec<Complex32>) -> Vec<f32> {
         let mut padded = vec![0.0; self.elements()];
-        self.fft.inverse(self.workers, &mut spectrum, &mut padded);
+        self.back_into(&mut spectrum, &mut padded);
         padded
+    }
+
+    /// Half a spectrum, all 0.
+    pub(crate) fn spectrum(&self) -> Vec<Complex32> {
+        vec![Complex32::default(); self.fft.spectrum_shape().iter().product()]
+    }
+
+    /// As [`forward`](Self::forward), for iterations: a volume in memory that is new costs as much as passing through it
+    /// several times.
+    pub(crate) fn forward_into(&self, padded: &[f32], spectrum: &mut [Complex32]) {
+        self.fft.forward(self.workers, padded, spectrum);
+    }
+
+    /// As [`back`](Self::back), into memory that is there; nothing of use is left in the spectrum.
+    pub(crate) fn back_into(&self, spectrum: &mut [Complex32], padded: &mut [f32]) {
+        self.fft.inverse(self.workers, spectrum, padded);
     }
 }

@@ -34,14 +34,23 @@ impl KSpace<'_> {
         });
     }
 
-    /// Σ over all voxels of x `by`(y), both given as half spectra, `by` real in the Fourier domain; in
-    /// blocks, so that it does not depend on threads.
+    /// Σ over all voxels of x `by`(y), both given as half spectra, `by` real in the Fourier domain.
     pub(crate) fn inner(
         &self,
         x: &[Complex32],
         y: &[Complex32],
         by: impl Fn(usize) -> f32 + Sync,
     ) -> f64 {
+        self.over_voxels(|k| {
+            let (x, y) = (x[k], y[k]);
+            let product = f64::from(x.re) * f64::from(y.re) + f64::from(x.im) * f64::from(y.im);
+            product * f64::from(by(k))
+        })
+    }
+
+    /// Σ over all voxels of what `value` says of each element of the half spectrum; in blocks, so that it does not
+    /// depend on threads.
+    pub(super) fn over_voxels(&self, value: impl Fn(usize) -> f64 + Sync) -> f64 {
         const BLOCK: usize = 1 << 14;
         let [nx, _, _] = self.shape();
         let half = nx / 2 + 1;
@@ -51,19 +60,13 @@ impl KSpace<'_> {
             let i = k % half;
             if i == 0 || 2 * i == nx { 1.0 } else { 2.0 }
         };
-        let block = |(block, (x, y)): (usize, (&[Complex32], &[Complex32]))| -> f64 {
-            let pairs = x.iter().zip(y).enumerate();
-            pairs
-                .map(|(i, (x, y))| {
-                    let k = block * BLOCK + i;
-                    let product =
-                        f64::from(x.re) * f64::from(y.re) + f64::from(x.im) * f64::from(y.im);
-                    product * f64::from(by(k)) * times(k)
-                })
-                .sum()
+        let n = self.dipole.len();
+        let block = |block: usize| -> f64 {
+            let all = block * BLOCK..((block + 1) * BLOCK).min(n);
+            all.map(|k| value(k) * times(k)).sum()
         };
-        let parts = || x.par_chunks(BLOCK).zip(y.par_chunks(BLOCK)).enumerate().map(block);
-        let sums: Vec<f64> = self.workers().install(|| parts().collect());
+        let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().map(block);
+        let sums: Vec<f64> = self.workers().install(|| blocks().collect());
         sums.iter().sum::<f64>() / self.elements() as f64
     }
 

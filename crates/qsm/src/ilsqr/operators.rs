@@ -114,7 +114,8 @@ impl LinearOperator for OfCone<'_, '_> {
         let Boundaries { ring, weights } = &self.boundaries;
         let mut slopes = y.clone();
         self.weigh(&mut slopes, weights);
-        *x = self.part(&ring.gathered(slopes.as_chunks().0, self.space.workers()));
+        ring.gather(slopes.as_chunks().0, x, |_, sum| sum, self.space.workers());
+        *x = self.part(x);
         Ok(())
     }
 }

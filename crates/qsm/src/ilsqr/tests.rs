@@ -15,7 +15,7 @@ const SPACING: [f64; 3] = [0.9, 1.0, 1.0 / 0.9];
 const B0: [f64; 3] = [0.36, -0.48, 0.8];
 
 fn model() -> FieldModel {
-    let geometry = Geometry { dims: DIMS, spacing: SPACING, b0: B0 };
+    let geometry = Geometry { dims: DIMS, spacing: SPACING, b0: B0, reversed: [false; 3] };
     let mask: Vec<u32> = (0..120).filter(|v| ![0, 5, 24, 29, 90, 119].contains(v)).collect();
     let shapes = vec![Shape::Sphere; mask.len()];
     FieldModel::new(&geometry, &mask, shapes, &mask).unwrap()
@@ -332,7 +332,7 @@ fn the_operators_are_the_adjoints_of_theirs() {
 fn streaks_of_the_cone_are_taken_off_and_blocks_are_left() {
     let workers = Workers::new(2).unwrap();
     let dims = [20, 18, 16];
-    let geometry = Geometry { dims, spacing: [1.0; 3], b0: B0 };
+    let geometry = Geometry { dims, spacing: [1.0; 3], b0: B0, reversed: [false; 3] };
     let mask: Vec<u32> = (0..geometry.len() as u32).collect();
     let shapes = vec![Shape::Sphere; mask.len()];
     let model = FieldModel::new(&geometry, &mask, shapes, &mask).unwrap();

@@ -273,7 +273,12 @@ mod tests {
     use crate::{Geometry, Shape};
 
     fn model() -> FieldModel {
-        let geometry = Geometry { dims: [7, 6, 5], spacing: [0.9, 1.0, 1.2], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [7, 6, 5],
+            spacing: [0.9, 1.0, 1.2],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let mask: Vec<u32> = (0..210).filter(|v| v % 4 > 0).collect();
         let shapes = vec![Shape::Sphere; mask.len()];
         FieldModel::new(&geometry, &mask, shapes, &mask).unwrap()

@@ -75,7 +75,12 @@ mod tests {
 
     #[test]
     fn every_voxel_has_a_place_of_its_own_that_says_where_it_is() {
-        let geometry = Geometry { dims: [20, 17, 5], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+        let geometry = Geometry {
+            dims: [20, 17, 5],
+            spacing: [1.0; 3],
+            b0: [0.0, 0.0, 1.0],
+            reversed: [false; 3],
+        };
         let receivers: Vec<u32> = (0..geometry.len() as u32).collect();
         for axes in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
             let columns = Columns::new(&geometry, &receivers, axes);

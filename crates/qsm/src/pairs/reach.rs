@@ -129,7 +129,12 @@ mod tests {
 
     #[test]
     fn no_voxel_within_a_slab_is_missed() {
-        let geometry = Geometry { dims: [40; 3], spacing: [0.8, 1.0, 1.25], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [40; 3],
+            spacing: [0.8, 1.0, 1.25],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let axes = [1, 2, 0];
         let axis = |i: usize| {
             let t = i as f64;

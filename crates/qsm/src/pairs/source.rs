@@ -102,7 +102,12 @@ mod tests {
     use fimbria_compute::dense::vec3::dot;
 
     fn geometry() -> Geometry {
-        Geometry { dims: [32; 3], spacing: [0.8, 1.0, 1.25], b0: [0.48, -0.6, 0.64] }
+        Geometry {
+            dims: [32; 3],
+            spacing: [0.8, 1.0, 1.25],
+            b0: [0.48, -0.6, 0.64],
+            reversed: [false; 3],
+        }
     }
 
     /// Receivers within 6 voxels.

@@ -166,7 +166,8 @@ pub fn tensor_field(
 mod tests {
     use super::*;
 
-    const GEOMETRY: Geometry = Geometry { dims: [40; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+    const GEOMETRY: Geometry =
+        Geometry { dims: [40; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8], reversed: [false; 3] };
 
     /// A soft ball: what is sharp rings in the Fourier domain.
     fn ball(of: [f64; 3]) -> [Vec<f32>; 3] {

@@ -127,8 +127,10 @@ impl<'w> Alternating<'w> {
         let workers = space.workers();
         let n = space.elements();
         let volume = || vec![0.0_f32; n];
-        // z less its multiplier, the map's copy less its multiplier, y less its multiplier.
+        // z less its multiplier, which the field of the map takes the place of; the map's copy less its multiplier, y
+        // less its multiplier.
         let (mut p, mut q, mut h) = (volume(), volume(), vec![[0.0_f32; 3]; n]);
+        let mut spectra = [space.spectrum(), space.spectrum()];
         let mut of_edges = vec![[0.0_f32; 3]; n];
         let mut of_field = vec![0.0_f32; self.places.len()];
         let data =
@@ -136,7 +138,7 @@ impl<'w> Alternating<'w> {
         self.places.iter().zip(data.field).for_each(|(&place, &b)| p[place as usize] = b);
         let mut is_inside = vec![false; n];
         self.places.iter().for_each(|&place| is_inside[place as usize] = true);
-        let (mut chi, mut numbers) = (volume(), Vec::new());
+        let (mut chi, mut before, mut numbers) = (volume(), volume(), Vec::new());
         let (mut log, mut predicted): (Vec<Step>, Vec<f32>) = (Vec::new(), Vec::new());
         let Variation { outside, iterations: most, tolerance, .. } = self.variation;
         let (threshold, counted) = (MU_OF_LAMBDA.recip(), self.counted.as_deref());
@@ -146,13 +148,11 @@ impl<'w> Alternating<'w> {
         progress.start("inverting the field", most as u64);
         while log.len() < most {
             progress.check()?;
-            let (map, mut next, found) = self.invert(&p, &q, &h);
-            numbers = found;
-            let change = relative_change(&chi, &map, workers);
-            chi = map;
-            let mut unexplained = chi.clone();
-            self.explained.take_off(&self.places, &numbers, &mut unexplained);
-            predicted = at(&self.places, &next);
+            std::mem::swap(&mut chi, &mut before);
+            numbers = self.invert(&mut p, &q, &h, &mut spectra, &mut chi);
+            let change = relative_change(&before, &chi, workers);
+            let unexplained = self.explained.unexplained(&self.places, &numbers, &chi);
+            predicted = at(&self.places, &p);
             let variation =
                 self.ring.shrink(&unexplained, &mut of_edges, &mut h, shrinking, workers);
             log.push(Step {
@@ -166,8 +166,7 @@ impl<'w> Alternating<'w> {
             if has_settled {
                 break;
             }
-            data.step(&mut next, &mut of_field);
-            p = next;
+            data.step(&mut p, &mut of_field);
             outside.step(&mut q, &chi, &is_inside, workers);
         }
         let chi = at(&self.places, &chi);
@@ -180,26 +179,35 @@ impl<'w> Alternating<'w> {
         self.variation.radians.map(|radians| radians as f32)
     }
 
-    /// The map, its field and the numbers that agree best with the copies.
-    fn invert(&self, p: &[f32], q: &[f32], h: &[[f32; 3]]) -> (Vec<f32>, Vec<f32>, Vec<f64>) {
-        let (space, w) = (&self.space, &self.weights);
-        let of_p = space.forward(p);
-        let gathered = self.ring.gathered(h, space.workers());
-        let mut pull = q.to_vec();
-        space.workers().install(|| {
-            let all = pull.par_iter_mut().zip(&gathered);
-            all.for_each(|(pull, gathered)| *pull = w.rho * *pull + w.mu * gathered);
+    /// The map that agrees best with the copies, and its numbers; its field takes the place of `p`.
+    fn invert(
+        &self,
+        p: &mut [f32],
+        q: &[f32],
+        h: &[[f32; 3]],
+        [of_field, of_map]: &mut [Vec<Complex32>; 2],
+        map: &mut [f32],
+    ) -> Vec<f64> {
+        let (space, w, ring) = (&self.space, &self.weights, &self.ring);
+        let workers = space.workers();
+        space.forward_into(p, of_field);
+        let pull = |place: usize, gathered: f32| w.rho * q[place] + w.mu * gathered;
+        ring.gather(h, map, pull, workers);
+        space.forward_into(map, of_map);
+        space.each(of_map, |k, right| *right += of_field[k] * space.dipole[k]);
+        let along = |image: &[f32]| ring.gathered_along(h, &self.places, image);
+        let numbers = self.explained.numbers(space, w, along, of_field, of_map);
+        workers.install(|| {
+            let all = of_map.par_iter_mut().zip(of_field.par_iter_mut());
+            all.zip(&w.inverse).zip(&space.dipole).for_each(|(((map, field), inverse), dipole)| {
+                *map *= inverse;
+                *field = *map * dipole;
+            });
         });
-        let mut right = space.forward(&pull);
-        drop(pull);
-        space.each(&mut right, |k, right| *right += of_p[k] * space.dipole[k]);
-        let numbers = self.explained.numbers(space, w, &self.places, &of_p, &gathered, &mut right);
-        drop((of_p, gathered));
-        space.each(&mut right, |k, right| *right *= w.inverse[k]);
-        let mut of_map = right.clone();
-        space.each(&mut of_map, |k, field| *field *= space.dipole[k]);
-        self.explained.add_field(space, &numbers, &mut of_map);
-        (space.back(right), space.back(of_map), numbers)
+        self.explained.add_field(space, &numbers, of_field);
+        space.back_into(of_map, map);
+        space.back_into(of_field, p);
+        numbers
     }
 }
 

@@ -98,7 +98,12 @@ mod tests {
     use crate::{Geometry, Shape};
 
     fn line(n: usize) -> FieldModel {
-        let geometry = Geometry { dims: [n, 1, 1], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+        let geometry = Geometry {
+            dims: [n, 1, 1],
+            spacing: [1.0; 3],
+            b0: [0.0, 0.0, 1.0],
+            reversed: [false; 3],
+        };
         let mask: Vec<u32> = (0..n as u32).collect();
         FieldModel::new(&geometry, &mask, vec![Shape::Sphere; n], &mask).unwrap()
     }

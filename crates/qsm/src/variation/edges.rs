@@ -62,22 +62,38 @@ impl Ring {
         all
     }
 
-    /// ∇'h: the adjoint of differences.
-    pub(crate) fn gathered(&self, h: &[[f32; 3]], workers: &Workers) -> Vec<f32> {
+    /// ∇'h, the adjoint of differences, in every place, as `with(place, ∇'h)` has it.
+    pub(crate) fn gather(
+        &self,
+        h: &[[f32; 3]],
+        to: &mut [f32],
+        with: impl Fn(usize, f32) -> f32 + Sync,
+        workers: &Workers,
+    ) {
         let [nx, ny, _] = self.shape;
-        let mut sums = vec![0.0; h.len()];
         workers.install(|| {
-            sums.par_chunks_mut(nx).enumerate().for_each(|(row, sums)| {
-                let (y, z) = (row % ny, row / ny);
-                for (x, sum) in sums.iter_mut().enumerate() {
+            to.par_chunks_mut(nx).enumerate().for_each(|(row, to)| {
+                for (x, to) in to.iter_mut().enumerate() {
                     let place = row * nx + x;
-                    let before = self.before(place, x, y, z);
-                    *sum =
-                        (0..3).map(|a| (h[before[a]][a] - h[place][a]) * self.per_length[a]).sum();
+                    *to = with(place, self.gathered(h, place, [x, row % ny, row / ny]));
                 }
             });
         });
-        sums
+    }
+
+    /// ∇'h in one place.
+    fn gathered(&self, h: &[[f32; 3]], place: usize, [x, y, z]: [usize; 3]) -> f32 {
+        let before = self.before(place, x, y, z);
+        (0..3).map(|a| (h[before[a]][a] - h[place][a]) * self.per_length[a]).sum()
+    }
+
+    /// Σ of ∇'h times `values` of some places.
+    pub(super) fn gathered_along(&self, h: &[[f32; 3]], places: &[u32], values: &[f32]) -> f64 {
+        let product = |(&place, value): (&u32, &f32)| {
+            let place = place as usize;
+            f64::from(self.gathered(h, place, self.at(place))) * f64::from(*value)
+        };
+        places.iter().zip(values).map(product).sum()
     }
 
     /// Σ of the lengths of the differences of `map` that count, as `by` shrinks them.
@@ -146,9 +162,14 @@ impl Ring {
         })
     }
 
-    fn next_of(&self, place: usize) -> [usize; 3] {
+    fn at(&self, place: usize) -> [usize; 3] {
         let [nx, ny, _] = self.shape;
-        self.next(place, place % nx, place / nx % ny, place / (nx * ny))
+        [place % nx, place / nx % ny, place / (nx * ny)]
+    }
+
+    fn next_of(&self, place: usize) -> [usize; 3] {
+        let [x, y, z] = self.at(place);
+        self.next(place, x, y, z)
     }
 
     /// `bits(place, next)` of every place.
@@ -276,10 +297,13 @@ mod tests {
         let dot = |a: f32, b: f32| f64::from(a) * f64::from(b);
         let left: f64 =
             gradient.iter().zip(&h).flat_map(|(g, h)| (0..3).map(|a| dot(g[a], h[a]))).sum();
-        let gathered = RING.gathered(&h, &workers);
+        let mut gathered = vec![0.0; 60];
+        RING.gather(&h, &mut gathered, |_, sum| sum, &workers);
         let right: f64 = map.iter().zip(&gathered).map(|(a, b)| dot(*a, *b)).sum();
         // 180 products of f32 of order 1.
         assert!((left - right).abs() < 1e-5 && left.abs() > 0.1, "{left} {right}");
+        let places: Vec<u32> = (0..60).collect();
+        assert_eq!(RING.gathered_along(&h, &places, &map), right);
     }
 
     #[test]

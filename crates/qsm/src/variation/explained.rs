@@ -7,6 +7,8 @@
 //! over χ, c and a together. For given c and a, χ = P (D p + μ ∇'h + ρ q - Σ (column) (number)) with
 //! P = 1 / (D² + μ L + ρ), L = ∇'∇; what is left is a small system for the numbers.
 
+use std::borrow::Cow;
+
 use fimbria_compute::dense::cholesky;
 use fimbria_compute::fft::Complex32;
 
@@ -102,15 +104,14 @@ impl Explained {
         })
     }
 
-    /// The numbers, from the spectrum of p, `gathered` = ∇'h, and `right` = D p + μ ∇'h + ρ q; and
+    /// The numbers, from the spectrum of p, `along(image)` = ∇'h·Φ, and `right` = D p + μ ∇'h + ρ q; and
     /// takes what they explain off `right`.
     pub(super) fn numbers(
         &self,
         space: &KSpace<'_>,
         w: &Weights,
-        places: &[u32],
+        along: impl Fn(&[f32]) -> f64,
         p: &[Complex32],
-        gathered: &[f32],
         right: &mut [Complex32],
     ) -> Vec<f64> {
         let mut wanted = [0.0; COLUMNS];
@@ -121,10 +122,7 @@ impl Explained {
                 *wanted = space.inner(column, p, |_| 1.0) - coupled;
             } else {
                 let coupled = space.inner(column, right, |k| w.mu * w.laplacian[k] * w.inverse[k]);
-                let pairs = places.iter().zip(&self.images[i]);
-                let along: f64 =
-                    pairs.map(|(&v, x)| f64::from(gathered[v as usize]) * f64::from(*x)).sum();
-                *wanted = coupled - f64::from(w.mu) * along;
+                *wanted = coupled - f64::from(w.mu) * along(&self.images[i]);
             }
         }
         let numbers = cholesky::solve(&self.factor, &wanted);
@@ -172,13 +170,21 @@ impl Explained {
         })
     }
 
-    /// Takes the images times their numbers off `map` at the unknowns' places.
-    pub(super) fn take_off(&self, places: &[u32], numbers: &[f64], map: &mut [f32]) {
+    /// `map` less the images times their numbers at the unknowns' places.
+    pub(super) fn unexplained<'m>(
+        &self,
+        places: &[u32],
+        numbers: &[f64],
+        map: &'m [f32],
+    ) -> Cow<'m, [f32]> {
+        let mut map = Cow::Borrowed(map);
         for (image, &number) in self.images.iter().zip(numbers) {
+            let map = map.to_mut();
             for (&place, x) in places.iter().zip(image) {
                 map[place as usize] -= number as f32 * x;
             }
         }
+        map
     }
 
     /// Adds the field of the anisotropy to the spectrum of a field.

@@ -201,11 +201,9 @@ impl<'w> Generalised<'w> {
         second: &[[f32; 6]],
     ) -> (Vec<f32>, Vec<f32>, [Vec<f32>; 3]) {
         let (space, system) = (&self.space, &self.system);
-        let mut pull = self.ring.gathered(h, space.workers());
-        space.workers().install(|| {
-            let all = pull.par_iter_mut().zip(q);
-            all.for_each(|(pull, q)| *pull = system.rho * q + system.mu * *pull);
-        });
+        let mut pull = vec![0.0; q.len()];
+        let together = |place: usize, gathered: f32| system.rho * q[place] + system.mu * gathered;
+        self.ring.gather(h, &mut pull, together, space.workers());
         let mut chi = space.forward(&pull);
         let of_p = space.forward(p);
         space.each(&mut chi, |k, chi| *chi += of_p[k] * space.dipole[k]);
@@ -344,7 +342,12 @@ mod tests {
     #[test]
     fn the_system_of_a_frequency_is_solved() {
         let workers = Workers::new(1).unwrap();
-        let geometry = Geometry { dims: [6, 5, 4], spacing: [0.9, 1.0, 1.2], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [6, 5, 4],
+            spacing: [0.9, 1.0, 1.2],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let space = KSpace::new(&geometry, &workers).unwrap();
         let system = System::new(&space, 1e-3);
         let (mu, second, rho) = (system.mu, system.second, system.rho);

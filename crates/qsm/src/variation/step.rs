@@ -10,7 +10,7 @@ pub struct Step {
     /// ‖Δχ‖ / ‖χ‖ over the padded volume, both after the iteration: what it stops by.
     pub relative_change: f64,
     /// Σ w² r², r = D χ + a B - b, of the field where it is known; where the data are the phase,
-    /// Σ 2 w² (1 - cos s r) / s².
+    /// Σ 2 w² (1 - cos s r) / s². Of rapid two-step Σ (D χ - b)² over the padded volume, b 0 outside the mask.
     pub data: f64,
     /// Σ |∇(χ - Σ c_j Φ_j)| of the edges that count, per mm of voxels' distances; of total
     /// generalised variation Σ |∇χ - v| + 3 Σ |E v|.

@@ -58,7 +58,12 @@ mod tests {
     #[test]
     fn edges_stay_where_the_cosine_in_their_surroundings_is_high() {
         let workers = Workers::new(1).unwrap();
-        let geometry = Geometry { dims: [8, 8, 12], spacing: [1.4, 1.5, 1.6], b0: [0.0, 0.0, 1.0] };
+        let geometry = Geometry {
+            dims: [8, 8, 12],
+            spacing: [1.4, 1.5, 1.6],
+            b0: [0.0, 0.0, 1.0],
+            reversed: [false; 3],
+        };
         let space = KSpace::new(&geometry, &workers).unwrap();
         let (ring, shape, n) = (Ring::new(&space), space.shape(), space.elements());
         let numbers = |seed: usize| (0..n).map(move |i| ((i * 37 + seed * 11) % 101) as f32 / 50.0);

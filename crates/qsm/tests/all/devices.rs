@@ -63,7 +63,7 @@ enum Method {
 /// The map of a small problem after each iteration on `devices`, or on threads where there is none.
 fn maps(method: Method, devices: &[Device]) -> Vec<Vec<f32>> {
     let dims = [14, 12, 13];
-    let geometry = Geometry { dims, spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+    let geometry = Geometry { dims, spacing: [1.0; 3], b0: [0.0, 0.6, 0.8], reversed: [false; 3] };
     let mask: Vec<u32> = (0..geometry.len() as u32).collect();
     let axis = |v: &u32| {
         if v.is_multiple_of(3) { Shape::Cylinder([0.6, 0.0, 0.8]) } else { Shape::Sphere }
@@ -147,7 +147,12 @@ fn a_device_that_is_too_small_leaves_its_shares_to_the_other() {
 
 /// Every iteration that one device does as a whole, on `on`: its map.
 fn maps_of_one_device(on: &Backend<'_>, told: &dyn Progress) -> Vec<Vec<f32>> {
-    let geometry = Geometry { dims: [14, 12, 13], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+    let geometry = Geometry {
+        dims: [14, 12, 13],
+        spacing: [1.0; 3],
+        b0: [0.0, 0.6, 0.8],
+        reversed: [false; 3],
+    };
     let mask: Vec<u32> = (0..geometry.len() as u32).filter(|v| v % 11 > 0).collect();
     let shapes = vec![Shape::Cylinder([0.6, 0.0, 0.8]); mask.len()];
     let model = FieldModel::new(&geometry, &mask, shapes, &mask).unwrap();

@@ -4,7 +4,8 @@ use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 
-const GEOMETRY: Geometry = Geometry { dims: [40; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+const GEOMETRY: Geometry =
+    Geometry { dims: [40; 3], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8], reversed: [false; 3] };
 
 /// A soft ball of 0.2 in its middle, and what all of it comes to: what is sharp rings in the Fourier domain.
 fn ball() -> (Vec<f32>, f64) {

@@ -4,7 +4,8 @@ use std::f64::consts::PI;
 
 use fimbria_qsm::{Cylinder, FieldModel, Geometry, Shape, oracle, sphere_field};
 
-const CUBIC: Geometry = Geometry { dims: [41; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+const CUBIC: Geometry =
+    Geometry { dims: [41; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0], reversed: [false; 3] };
 
 fn model(geometry: &Geometry, shape: Shape, inside: impl Fn([f64; 3]) -> bool) -> FieldModel {
     let centre = geometry.dims.map(|n| (n / 2) as f64);
@@ -126,7 +127,7 @@ fn bodies_in_voxels_that_are_no_cubes_have_the_field_of_the_formula() {
     let unit = 2.0_f64.cbrt();
     let spacing = [1.0 / unit, 1.0 / unit, 2.0 / unit];
     for b0 in [[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]] {
-        let geometry = Geometry { dims: [41, 41, 21], spacing, b0 };
+        let geometry = Geometry { dims: [41, 41, 21], spacing, b0, reversed: [false; 3] };
         let within = |model: &FieldModel, near: &dyn Fn([f64; 3]) -> bool| -> Vec<f64> {
             let field = oracle::apply(model, &vec![1.0; model.unknowns.len()]);
             let pairs = model.receivers.iter().zip(field);

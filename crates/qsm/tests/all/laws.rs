@@ -28,7 +28,7 @@ impl Case {
 
     fn model(&self, at: [usize; 3], b0: [f64; 3]) -> FieldModel {
         let grid: [usize; 3] = std::array::from_fn(|a| self.dims[a] + 5);
-        let geometry = Geometry { dims: grid, spacing: [0.9, 1.0, 1.1], b0 };
+        let geometry = Geometry { dims: grid, spacing: [0.9, 1.0, 1.1], b0, reversed: [false; 3] };
         let mut voxels = Vec::new();
         for z in 0..self.dims[2] {
             for y in 0..self.dims[1] {

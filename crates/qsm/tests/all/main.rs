@@ -10,6 +10,7 @@ mod operators;
 mod phase;
 mod solvers;
 mod spacing;
+mod storage;
 mod support;
 mod tensors;
 mod variation;

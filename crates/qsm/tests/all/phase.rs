@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::support::normal_numbers;
+use crate::support::{normal_numbers, stored};
 use fimbria_compute::{Silent, Workers};
 use fimbria_image::{Affine, Grid, Mask};
 use fimbria_qsm::Geometry;
@@ -618,21 +618,6 @@ fn slices_that_alternate_are_turned_back_and_others_are_left() {
     }
 }
 
-/// The voxel at each place of a volume of `dims` that is stored with its axes in another `order`, some of
-/// them `backwards`.
-fn stored(order: [usize; 3], backwards: [bool; 3], dims: [usize; 3]) -> Vec<usize> {
-    let of = order.map(|a| dims[a]);
-    let voxel = |place: usize| {
-        let i = [place % of[0], place / of[0] % of[1], place / (of[0] * of[1])];
-        let mut at = [0; 3];
-        for a in 0..3 {
-            at[order[a]] = if backwards[a] { of[a] - 1 - i[a] } else { i[a] };
-        }
-        at[0] + dims[0] * (at[1] + dims[1] * at[2])
-    };
-    (0..dims.iter().product()).map(voxel).collect()
-}
-
 /// The frequencies of an even axis have a highest one, which is its own opposite: its products with the
 /// other axes' depended on which way these run.
 #[test]
@@ -655,6 +640,7 @@ fn dipole_fields_of_an_oblique_volume_do_not_depend_on_how_it_is_stored() {
             dims: grid.dims,
             spacing: order.map(|a| spacing[a]),
             b0: [0, 1, 2].map(|a| if backwards[a] { -b0[order[a]] } else { b0[order[a]] }),
+            reversed: backwards,
         };
         let total: Vec<f32> = voxels.iter().map(|&voxel| noise[voxel]).collect();
         let kept = (0..n as u32).filter(|&place| inside(voxels[place as usize])).collect();

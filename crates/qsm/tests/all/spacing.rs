@@ -26,7 +26,7 @@ fn grid(spacing: [f64; 3]) -> Grid {
 }
 
 fn geometry(spacing: [f64; 3]) -> Geometry {
-    Geometry { dims: DIMS, spacing, b0: [0.0, 0.6, 0.8] }
+    Geometry { dims: DIMS, spacing, b0: [0.0, 0.6, 0.8], reversed: [false; 3] }
 }
 
 /// Voxels within a ball of 12 of them.

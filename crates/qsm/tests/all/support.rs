@@ -36,7 +36,7 @@ pub(crate) fn relative_error(got: &[f64], expected: &[f64]) -> f64 {
 /// larger ellipsoid; B0 oblique, voxels not cubic.
 pub(crate) fn model(dims: [usize; 3]) -> FieldModel {
     let spacing = [0.9, 1.0, 1.0 / 0.9];
-    let geometry = Geometry { dims, spacing, b0: [0.36, -0.48, 0.8] };
+    let geometry = Geometry { dims, spacing, b0: [0.36, -0.48, 0.8], reversed: [false; 3] };
     let radius = |voxel: usize| {
         let at = geometry.voxel(voxel);
         (0..3).map(|a| (2.0 * (at[a] as f64 + 0.5) / dims[a] as f64 - 1.0).powi(2)).sum::<f64>()
@@ -54,6 +54,21 @@ pub(crate) fn model(dims: [usize; 3]) -> FieldModel {
         }
     });
     FieldModel::new(&geometry, &mask, shapes.collect(), &within(1.0)).unwrap()
+}
+
+/// The voxel at each place of a volume of `dims` that is stored with its axes in another `order`, some of
+/// them `backwards`.
+pub(crate) fn stored(order: [usize; 3], backwards: [bool; 3], dims: [usize; 3]) -> Vec<usize> {
+    let of = order.map(|a| dims[a]);
+    let voxel = |place: usize| {
+        let i = [place % of[0], place / of[0] % of[1], place / (of[0] * of[1])];
+        let mut at = [0; 3];
+        for a in 0..3 {
+            at[order[a]] = if backwards[a] { of[a] - 1 - i[a] } else { i[a] };
+        }
+        at[0] + dims[0] * (at[1] + dims[1] * at[2])
+    };
+    (0..dims.iter().product()).map(voxel).collect()
 }
 
 fn unit(v: [f64; 3]) -> [f64; 3] {

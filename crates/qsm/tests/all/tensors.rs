@@ -101,7 +101,7 @@ fn a_ball_in_voxels_that_are_no_cubes_has_the_field_of_a_ball() {
     let unit = 2.0_f64.cbrt();
     let spacing = [1.0 / unit, 1.0 / unit, 2.0 / unit];
     for b0 in [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8]] {
-        let geometry = Geometry { dims: [40, 40, 20], spacing, b0 };
+        let geometry = Geometry { dims: [40, 40, 20], spacing, b0, reversed: [false; 3] };
         let from_centre = |v: u32| {
             let at = geometry.voxel(v as usize);
             [0, 1, 2].map(|a| (at[a] as f64 - (geometry.dims[a] / 2) as f64) * spacing[a])
@@ -185,7 +185,8 @@ fn tensors_that_are_isotropic_are_spheres() {
 fn tensors_explain_what_spheres_cannot() {
     let workers = Workers::new(2).unwrap();
     let side = 16;
-    let geometry = Geometry { dims: [side; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+    let geometry =
+        Geometry { dims: [side; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0], reversed: [false; 3] };
     let voxels: Vec<u32> = (0..geometry.len() as u32).collect();
     let centre = (side as f64 - 1.0) / 2.0;
     let from_centre = |v: u32| geometry.voxel(v as usize).map(|i| i as f64 - centre);

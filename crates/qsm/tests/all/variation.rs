@@ -36,8 +36,12 @@ struct Scene {
 
 impl Scene {
     fn new(workers: &Workers) -> Self {
-        let geometry =
-            Geometry { dims: [SIDE; 3], spacing: [0.9, 1.0, 1.0 / 0.9], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [SIDE; 3],
+            spacing: [0.9, 1.0, 1.0 / 0.9],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let from_middle = |v: u32| {
             let at = geometry.voxel(v as usize);
             at.map(|i| i as f64 + 0.5 - SIDE as f64 / 2.0)

@@ -28,7 +28,8 @@ const MU_OF_RHO: f32 = 1e4;
 /// a field in any unit.
 const OF_USUAL: f64 = 0.3;
 
-/// χ in every voxel of the volume of the geometry, and every iteration; on the first device of `on`, or on its
+/// χ in every voxel of the volume of the geometry, and every iteration, whose data term is Σ (D χ - b)² over the padded
+/// volume, where the field b is 0 if it is not known; on the first device of `on`, or on its
 /// threads where there is none or it fails, which `progress` is told.
 pub(super) fn invert(
     geometry: &Geometry,
@@ -57,12 +58,12 @@ pub(super) fn invert(
 struct TwoStep<'a> {
     space: &'a KSpace<'a>,
     ring: Ring,
-    /// The field, 0 where it is not known.
-    known: Vec<f32>,
     /// How strongly a gradient is held to its copy.
     rho: f32,
-    /// Over the half spectrum: μ b / D where that is well conditioned, else 0.
-    data: Vec<Complex32>,
+    /// The half spectrum of the field, which is 0 where it is not known.
+    field: Vec<Complex32>,
+    /// What it is multiplied by in the equation of χ: μ / D where that is well conditioned, else 0.
+    pull: Vec<f32>,
     /// What the equation of χ is multiplied by, over the half spectrum: 1 / (μ + ρ L), without μ where the dipole
     /// is small, and 0 at k = 0, where the mean is free.
     inverse: Vec<f32>,
@@ -70,18 +71,17 @@ struct TwoStep<'a> {
 
 impl<'a> TwoStep<'a> {
     fn new(space: &'a KSpace<'a>, field: &[f32], delta: f32) -> Self {
-        let (ring, known) = (Ring::new(space), space.pad(field));
+        let ring = Ring::new(space);
         let divided = |d: f32| if d.abs() > delta { d.recip() } else { 0.0 };
-        let mut data = space.filtered(space.forward(&known), divided);
-        let first = space.back(data.clone());
-        let is_known = known.iter().map(|b| *b != 0.0).collect::<Vec<bool>>();
-        let n_known = is_known.iter().filter(|known| **known).count().max(1);
+        let n_known = field.iter().filter(|b| **b != 0.0).count().max(1);
+        let field = space.forward(&space.pad(field));
+        let first = space.back(space.filtered(field.clone(), divided));
         // The usual length of a gradient, axis by axis.
         let each = Shrinking { threshold: 0.0, counted: None, each: true, free: None };
         let usual = ring.variation(&first, each, space.workers()) / (3 * n_known) as f64;
         let rho = if usual > 0.0 { (1.0 / (OF_USUAL * usual)) as f32 } else { 1.0 };
         let mu = MU_OF_RHO * rho;
-        space.each(&mut data, |_, x| *x *= mu);
+        let pull = space.dipole.iter().map(|&d| mu * divided(d)).collect();
         let well = |d: f32| if d.abs() > delta { mu } else { 0.0 };
         let each = space.dipole.iter().zip(space.laplacian());
         let inverse = each.map(|(&d, laplacian)| match well(d) - rho * laplacian {
@@ -89,7 +89,7 @@ impl<'a> TwoStep<'a> {
             denominator => denominator.recip(),
         });
         let inverse = inverse.collect();
-        Self { space, ring, known, rho, data, inverse }
+        Self { space, ring, rho, field, pull, inverse }
     }
 
     /// The padded map, on threads.
@@ -100,26 +100,27 @@ impl<'a> TwoStep<'a> {
             Shrinking { threshold: self.rho.recip(), counted: None, each: true, free: None };
         // The copy of the gradient less its multiplier, and the multiplier.
         let (mut h, mut u) = (vec![[0.0_f32; 3]; n], vec![[0.0_f32; 3]; n]);
-        let mut chi = vec![0.0_f32; n];
+        let (mut chi, mut next, mut spectrum) = (vec![0.0_f32; n], vec![0.0; n], space.spectrum());
         let mut log = Vec::new();
         progress.start("inverting the field", ITERATIONS as u64);
         for _ in 0..ITERATIONS {
             progress.check()?;
-            let mut spectrum = space.forward(&self.ring.gathered(&h, workers));
+            self.ring.gather(&h, &mut next, |_, pull| pull, workers);
+            space.forward_into(&next, &mut spectrum);
             space.each(&mut spectrum, |k, x| {
-                *x = (self.data[k] + *x * self.rho) * self.inverse[k];
+                *x = (self.field[k] * self.pull[k] + *x * self.rho) * self.inverse[k];
             });
-            let of_map = space.back(space.filtered(spectrum.clone(), |d| d));
-            let next = space.back(spectrum);
+            let left = |k: usize| spectrum[k] * space.dipole[k] - self.field[k];
+            let data = space.over_voxels(|k| f64::from(left(k).norm_sqr()));
+            space.back_into(&mut spectrum, &mut next);
             let change = relative_change(&chi, &next, workers);
-            chi = next;
+            std::mem::swap(&mut chi, &mut next);
             progress.advance(1);
             let variation = self.ring.shrink(&chi, &mut u, &mut h, shrinking, workers);
-            let there = of_map.iter().zip(&self.known).filter(|(_, b)| **b != 0.0);
             log.push(Step {
                 rms: rms(space.crop(&chi).into_iter()),
                 relative_change: change,
-                data: there.map(|(p, b)| (f64::from(*p) - f64::from(*b)).powi(2)).sum(),
+                data,
                 variation,
             });
             if change <= TOLERANCE {
@@ -141,7 +142,12 @@ mod tests {
     #[test]
     fn a_field_in_another_unit_has_the_same_map_in_that_unit() {
         let workers = Workers::new(1).unwrap();
-        let geometry = Geometry { dims: [20; 3], spacing: [1.0, 1.2, 1.5], b0: [0.0, 0.6, 0.8] };
+        let geometry = Geometry {
+            dims: [20; 3],
+            spacing: [1.0, 1.2, 1.5],
+            b0: [0.0, 0.6, 0.8],
+            reversed: [false; 3],
+        };
         let is_inside = |i: usize| {
             let at = geometry.voxel(i);
             (0..3).map(|a| (at[a] as f64 - 9.0).powi(2)).sum::<f64>() < 20.0

@@ -1,6 +1,5 @@
-//! The iterations on a device: volumes stay there, their numbers come back. Differences are taken in space,
-//! where they are those of the spectra on threads: three transforms of real volumes an iteration in place of
-//! eight.
+//! The iterations on a device: volumes stay there, their numbers come back. Two transforms of real volumes an
+//! iteration, as on threads.
 
 use fimbria_compute::Progress;
 use fimbria_compute::device::{
@@ -29,10 +28,11 @@ pub(super) struct OnDevice {
     per_length: [f32; 3],
     rho: f32,
     volumes: DeviceSpace,
+    halves: DeviceSpace,
     fft: DeviceRealFft,
-    known: Buffer<f32>,
-    /// Over the half spectrum: the data, what the equation is multiplied by, and D.
-    data: Buffer<Complex32>,
+    /// Over the half spectrum: the field, what it and the whole equation are multiplied by, and D.
+    field: Buffer<Complex32>,
+    pull: Buffer<f32>,
     inverse: Buffer<f32>,
     dipole: Buffer<f32>,
     /// Every difference counts.
@@ -41,13 +41,13 @@ pub(super) struct OnDevice {
     /// z less its multiplier, and the multiplier, three numbers a voxel.
     h: Buffer<f32>,
     u: Buffer<f32>,
-    /// The map, the one that comes after, its field, and any.
+    /// The map, the one that comes after, and any.
     chi: Buffer<f32>,
     next: Buffer<f32>,
-    field: Buffer<f32>,
     work: Buffer<f32>,
     spectrum: Buffer<Complex32>,
-    of_field: Buffer<Complex32>,
+    /// What the map leaves of the field.
+    left: Buffer<f32>,
     kernels: Kernels,
 }
 
@@ -55,7 +55,6 @@ struct Kernels {
     pull_edges: Kernel,
     fill_in: Kernel,
     shrink: Kernel,
-    leave: Kernel,
     within: Kernel,
 }
 
@@ -66,14 +65,15 @@ impl OnDevice {
         let fft = DeviceRealFft::new(device, space.shape())?;
         let (elements, half) = (fft.elements(), fft.spectrum_elements());
         let volumes = DeviceSpace::new(device, elements)?;
+        let halves = DeviceSpace::new(device, half)?;
         let source = two_step_source();
         let kernel = |name| device.kernel(&source, name);
         Ok(Self {
             dims: space.dims(),
             per_length: problem.ring.per_length(),
             rho: problem.rho,
-            known: device.upload(&problem.known)?,
-            data: device.upload(&problem.data)?,
+            field: device.upload(&problem.field)?,
+            pull: device.upload(&problem.pull)?,
             inverse: device.upload(&problem.inverse)?,
             dipole: device.upload(&space.dipole)?,
             bits: device.upload(&vec![7; elements])?,
@@ -82,18 +82,17 @@ impl OnDevice {
             u: device.zeros(3 * elements)?,
             chi: volumes.zeros()?,
             next: volumes.zeros()?,
-            field: volumes.zeros()?,
             work: volumes.zeros()?,
             spectrum: device.zeros(half)?,
-            of_field: device.zeros(half)?,
+            left: halves.zeros()?,
             kernels: Kernels {
                 pull_edges: kernel("pull_edges")?,
                 fill_in: kernel("fill_in")?,
                 shrink: kernel("shrink")?,
-                leave: kernel("leave")?,
                 within: kernel("within")?,
             },
             volumes,
+            halves,
             fft,
         })
     }
@@ -123,7 +122,7 @@ impl OnDevice {
         let change = self.volumes.dot(&self.work, &self.work)?;
         let size = self.volumes.dot(&self.next, &self.next)?;
         std::mem::swap(&mut self.chi, &mut self.next);
-        let data = self.misfit()?;
+        let data = self.halves.dot(&self.left, &self.left)? / self.fft.elements() as f64;
         let voxels: usize = self.dims.iter().product();
         let rms = (self.square_within()? / voxels.max(1) as f64).sqrt();
         let relative_change = if size > 0.0 { (change / size).sqrt() } else { 0.0 };
@@ -131,7 +130,7 @@ impl OnDevice {
         Ok((step, relative_change <= TOLERANCE))
     }
 
-    /// The map that agrees best with the copies, and its field.
+    /// The map that agrees best with the copies, and what it leaves of the field.
     fn find_map(&mut self) -> Result<(), DeviceError> {
         let mut arguments = self.ring();
         arguments.push((&self.h).into());
@@ -141,19 +140,21 @@ impl OnDevice {
         unsafe { self.kernels.pull_edges.launch(self.fft.launch(), &arguments)? };
         self.fft.forward(&self.work, &mut self.spectrum)?;
         let half = self.spectrum.len();
+        let [nx, ..] = self.fft.shape_arguments();
         let arguments = [
             (half as u64).into(),
+            nx,
             self.rho.into(),
-            (&self.data).into(),
+            (&self.field).into(),
+            (&self.pull).into(),
             (&self.inverse).into(),
             (&self.dipole).into(),
             (&mut self.spectrum).into(),
-            (&mut self.of_field).into(),
+            (&mut self.left).into(),
         ];
-        // SAFETY: the kernel's seven parameters; all have an element for each of the half spectrum.
+        // SAFETY: the kernel's nine parameters; all have an element for each of the half spectrum.
         unsafe { self.kernels.fill_in.launch(Launch::items(half), &arguments)? };
-        self.fft.inverse(&mut self.spectrum, &mut self.next)?;
-        self.fft.inverse(&mut self.of_field, &mut self.field)
+        self.fft.inverse(&mut self.spectrum, &mut self.next)
     }
 
     /// The step of the edges; returns Σ |∇χ|, axis by axis.
@@ -172,19 +173,6 @@ impl OnDevice {
         // of differences three.
         unsafe { self.kernels.shrink.launch(self.fft.launch(), &arguments)? };
         self.volumes.dot(&self.work, &self.ones)
-    }
-
-    /// Σ of the squares that the field of the map leaves where it is known.
-    fn misfit(&mut self) -> Result<f64, DeviceError> {
-        let arguments = [
-            (self.fft.elements() as u64).into(),
-            (&self.known).into(),
-            (&self.field).into(),
-            (&mut self.work).into(),
-        ];
-        // SAFETY: the kernel's four parameters; the volumes have as many elements.
-        unsafe { self.kernels.leave.launch(self.fft.launch(), &arguments)? };
-        self.volumes.dot(&self.work, &self.work)
     }
 
     /// Σ χ² of the volume without its padding.

@@ -29,7 +29,6 @@ impl Inversion for Rts {
 
     fn map(&self, options: &Resolved<QsmParameters>, job: &Job<'_>) -> Result<ChiMap, StageError> {
         let options: FourierOptions = options.read();
-        job.note_devices(&job.field.geometry);
         fourier::map(FourierMethod::Rts { delta: options.strength }, job)
     }
 
