@@ -702,7 +702,7 @@ def qsm(
         ilsqr]
     tolerance : number
         Stop where the map changes by no more than this part of itself [from 0 on] [default:
-        2e-3; 1e-6 of dqsm and tensor; 1e-3 of ndi]
+        5e-3; 1e-6 of dqsm and tensor; 1e-3 of ndi]
     gradient_tolerance : number
         Stop where the gradient is no more than this part of its first [from 0 on] [default:
         1e-6; 0.01 of ilsqr]
@@ -843,7 +843,8 @@ def life(
         What the parts of a streamline in a voxel add up to [default: length; with compat encode
         nodes, with dipy none]
     demean : {mean, shell-mean, shell-median, none}
-        What is taken from signal and columns [default: mean]
+        What is taken from signal and columns [default: shell-mean; mean with compat or
+        isotropic]
     rank : text
         Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each
         volume) or how many [default: auto; full with compat]

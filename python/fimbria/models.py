@@ -523,7 +523,8 @@ class StretchedExponentialModel(Model[StretchedExponentialFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -645,7 +646,8 @@ class KurtosisPerDirectionModel(Model[KurtosisPerDirectionFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -757,7 +759,8 @@ class StretchedExponentialPerDirectionModel(Model[StretchedExponentialPerDirecti
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -869,7 +872,8 @@ class IvimModel(Model[IvimFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -975,7 +979,8 @@ class MonoExponentialModel(Model[MonoExponentialFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -1159,7 +1164,8 @@ class NeuriteModel(Model[NeuriteFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -1290,7 +1296,8 @@ class FreeWaterTensorModel(Model[FreeWaterTensorFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -1412,7 +1419,8 @@ class SphericalMeanModel(Model[SphericalMeanFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -1531,7 +1539,8 @@ class AxialKurtosisModel(Model[AxialKurtosisFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -1981,7 +1990,8 @@ class ExpressionModel(Model[ExpressionFit]):
     errors : flag
         Also write the standard error of each map of the model, NAME_error, in its unit: from
         the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
-        where unknown, as at a bound; with robust some 10 % too small
+        where unknown, as at a bound; with robust tukey some 10 to 20 % too small, with huber
+        too large beside gross outliers
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
