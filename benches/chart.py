@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 EPYC, XEON = "2026-11-21-epyc-2core", "2026-11-22-xeon-2core"
+MODELS = "2026-11-28-epyc-2core"
 
 
 class Row(NamedTuple):
@@ -36,6 +37,10 @@ ROWS = [
     Row("kurtosis, whole command", "MRtrix3 dwi2tensor -dkt", f"{EPYC}/rivals-dki.txt", r"147,624 voxels, 134.*?MRtrix3 -iter 0.*?user CPU ([\d.]+) s against ([\d.]+) s", "s"),
     Row("kurtosis", "DIPY DiffusionKurtosisModel", f"{EPYC}/rivals-dki.txt", r"147,624 voxels, 134.*?DIPY WLS.*?user CPU ([\d.]+) s against ([\d.]+) s", "s", in_readme=True),
     Row("densities of three tissues", "MRtrix3 dwi2fod msmt_csd", f"{EPYC}/rivals-fod.txt", r"fimbria \(auto\)[^\n]*\|\s+([\d.]+)\n.*?dwi2fod msmt_csd[^\n]*\|\s+([\d.]+)\n", "µs a voxel", in_readme=True),
+    Row("NODDI, whole command", "AMICO's fit", f"{MODELS}/rivals-noddi.txt", r"default: ([\d.]+) µs, AMICO: (\d+)", "µs a voxel"),
+    Row("free water", "DIPY FreeWaterTensorModel", f"{MODELS}/rivals-models.txt", r"free water, NLS\s+([\d.]+)\s+(\d+)", "µs a voxel"),
+    Row("tissue of bundles from kurtosis", "DIPY KurtosisMicrostructureModel", f"{MODELS}/rivals-models.txt", r"tissue of bundles\s+([\d.]+)\s+(\d+)", "µs a voxel"),
+    Row("propagators, order 6", "DIPY MapmriModel", f"{MODELS}/rivals-models.txt", r"MAP-MRI 6, 0.2\s+([\d.]+)\s+(\d+)", "µs a voxel"),
     Row("peaks of densities", "MRtrix3 sh2peaks", f"{EPYC}/rivals-peaks.txt", r"sh2peaks\s+([\d.]+) s.*?fimbria maxima\s+([\d.]+) s", "s", is_first=False, in_readme=True),
     Row("streamlines (transport, the default)", "MRtrix3 tckgen iFOD2", "2026-11-26-epyc-2core/rivals-tracking.txt", r"tckgen iFOD2[^\n]*?(\d+)\n.*?fimbria transport[^\n]*?(\d+)\n", "a second", is_rate=True, is_first=False, in_readme=True),
     Row("streamlines, probabilistic", "MRtrix3 tckgen iFOD2", "2026-11-26-epyc-2core/rivals-tracking.txt", r"tckgen iFOD2[^\n]*?(\d+)\nfimbria probabilistic[^\n]*?(\d+)\n", "a second", is_rate=True, is_first=False),

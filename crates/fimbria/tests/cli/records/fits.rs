@@ -72,6 +72,7 @@ fn with_shells() -> Folder {
         ("response.txt", "1000 -400 100\n800 -500 100\n500 -400 80\n"),
         ("gm.txt", "900\n400\n200\n"),
         ("flat.txt", "1000\n300\n100\n"),
+        ("fast.txt", "2000\n200\n50\n"),
     ] {
         fs::write(folder.join(name), format!("# Shells: 0,1000,2000\n{rows}")).unwrap();
     }
@@ -200,7 +201,7 @@ const FOD: Proof = Proof {
                 Two(
                     FOD_OF_THREE,
                     "dwi.nii --mask mask.nii --order 4 --tissues three --response response.txt \
-                     --response-gm flat.txt --response-csf gm.txt",
+                     --response-gm flat.txt --response-csf fast.txt",
                 ),
             ),
             ("regularisation", With("--regularisation 0.1")),
