@@ -31,19 +31,19 @@ const FAR_ABOVE: usize = 60;
 pub struct Dispersed<const K: usize>;
 
 /// The numbers of c² P_l = above P_{l+2} + same P_l + below P_{l-2}, l = 2k.
-const fn of_square(k: usize) -> [f64; 3] {
+const fn square_terms(k: usize) -> [f64; 3] {
     let l = 2.0 * k as f64;
     let above = (l + 1.0) * (l + 2.0) / ((2.0 * l + 1.0) * (2.0 * l + 3.0));
     let same = (2.0 * l * l + 2.0 * l - 1.0) / ((2.0 * l - 1.0) * (2.0 * l + 3.0));
     [above, same, l * (l - 1.0) / ((2.0 * l + 1.0) * (2.0 * l - 1.0))]
 }
 
-/// [`of_square`] of each degree.
+/// [`square_terms`] of each degree.
 const SQUARE: [[f64; 3]; ROOM] = {
     let mut numbers = [[0.0; 3]; ROOM];
     let mut k = 0;
     while k < ROOM {
-        numbers[k] = of_square(k);
+        numbers[k] = square_terms(k);
         k += 1;
     }
     numbers
@@ -60,19 +60,19 @@ const LEADING: [f64; ROOM] = {
     factors
 };
 
-/// [`of_recurrence`] of each degree.
+/// [`recurrence_terms`] of each degree.
 const RECURRENCE: [[f64; 4]; ROOM + ABOVE] = {
     let mut numbers = [[0.0; 4]; ROOM + ABOVE];
     let mut k = 0;
     while k < ROOM + ABOVE {
-        numbers[k] = of_recurrence(k);
+        numbers[k] = recurrence_terms(k);
         k += 1;
     }
     numbers
 };
 
 /// The numbers of the recurrence at l = 2k: of w_{l-2}, the factor and shift of w_l, of w_{l+2}.
-const fn of_recurrence(k: usize) -> [f64; 4] {
+const fn recurrence_terms(k: usize) -> [f64; 4] {
     let l = 2.0 * k as f64;
     let shift = 1.0 / ((2.0 * l - 1.0) * (2.0 * l + 3.0));
     [(l - 1.0) / (2.0 * l - 1.0), 2.0 * l + 1.0, shift, (l + 2.0) / (2.0 * l + 3.0)]
@@ -112,7 +112,7 @@ fn watson<N: Number, const K: usize>(half_inverse: N) -> [N; ROOM] {
 pub(super) fn decay_moments(x: f64, to: &mut [f64]) {
     let (mut ratio, mut ratios) = (0.0, vec![1.0; to.len()]);
     for k in (1..to.len() + FAR_ABOVE).rev() {
-        let [a, factor, shift, c] = of_recurrence(k);
+        let [a, factor, shift, c] = recurrence_terms(k);
         ratio = a / ((-0.5 / x - shift) * factor + c * ratio);
         if let Some(kept) = ratios.get_mut(k) {
             *kept = ratio;
