@@ -89,7 +89,6 @@ impl Deconvolution {
         let tissues = if three { Tissues::Three } else { Tissues::White };
         let shelled = Shelled::new(gradients, tissues)?;
         shelled.check(gradients, options.order)?;
-        responses.check()?;
         let convolution = Convolution::new(gradients, &shelled, responses, options.order)?;
         let (n, n_sh) = (convolution.n_unknowns, sh_count(options.order));
         let mut hessian = vec![0.0; n * n];

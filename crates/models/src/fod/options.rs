@@ -58,6 +58,28 @@ impl FodOptions {
         if !(self.regularisation > 0.0 && self.regularisation.is_finite()) {
             return Err(FodError::Regularisation(self.regularisation));
         }
-        Ok(())
+        if self.white.as_ref().is_some_and(is_round) {
+            return Err(FodError::NoAnisotropy);
+        }
+        match (&self.grey, &self.fluid) {
+            (Some(grey), Some(fluid)) if left(fluid) > left(grey) => Err(FodError::SlowFluid),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a response does not depend on direction.
+fn is_round(response: &Response) -> bool {
+    /// A thousandth of the mean is rounding of a text.
+    const ROUND: f64 = 1e-3;
+    let is_round = |row: &Vec<f64>| row[1..].iter().all(|term| term.abs() <= ROUND * row[0].abs());
+    response.zonal.iter().all(is_round)
+}
+
+/// The part of a response's first shell that its last has left.
+fn left(response: &Response) -> f64 {
+    match &response.zonal[..] {
+        [first, .., last] => last[0] / first[0],
+        _ => 0.0,
     }
 }

@@ -5,8 +5,6 @@ use std::fmt;
 use fimbria_image::GradientTable;
 use fimbria_image::gradients::Shell;
 
-use super::FodError;
-
 /// A response and a shell belong together where their b differ by less than this, s/mm², or by
 /// this fraction.
 const SAME_B: f64 = GradientTable::SHELL_GAP;
@@ -31,30 +29,6 @@ pub struct Responses {
     pub white: Response,
     /// Grey matter, fluid; `None` for a model of fibres only.
     pub isotropic: Option<[Response; 2]>,
-}
-
-impl Responses {
-    /// Whether they can be those of their tissues.
-    ///
-    /// # Errors
-    /// [`FodError::NoAnisotropy`], [`FodError::SlowFluid`].
-    pub(super) fn check(&self) -> Result<(), FodError> {
-        /// A thousandth of the mean is rounding of a text.
-        const ROUND: f64 = 1e-3;
-        let is_round =
-            |row: &Vec<f64>| row[1..].iter().all(|term| term.abs() <= ROUND * row[0].abs());
-        if self.white.zonal.iter().all(is_round) {
-            return Err(FodError::NoAnisotropy);
-        }
-        let left = |response: &Response| match &response.zonal[..] {
-            [first, .., last] => last[0] / first[0],
-            _ => 0.0,
-        };
-        match &self.isotropic {
-            Some([grey, fluid]) if left(fluid) > left(grey) => Err(FodError::SlowFluid),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What can be wrong with a response.

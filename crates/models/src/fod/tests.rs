@@ -724,6 +724,20 @@ fn wrong_responses_are_refused_with_what_is_wrong() {
 }
 
 #[test]
+fn exchanged_responses_are_refused() {
+    let Responses { white, isotropic } = responses(&multi_shell(), 8, true);
+    let [grey, fluid] = isotropic.unwrap().map(Some);
+    let check = |white: &Option<Response>, grey: &Option<Response>, fluid: &Option<Response>| {
+        let [white, grey, fluid] = [white, grey, fluid].map(Clone::clone);
+        FodOptions { white, grey, fluid, ..FodOptions::default() }.check()
+    };
+    let white = Some(white);
+    assert_eq!(check(&white, &grey, &fluid).map_err(|error| error.to_string()), Ok(()));
+    assert!(matches!(check(&white, &fluid, &grey), Err(FodError::SlowFluid)));
+    assert!(matches!(check(&grey, &white, &fluid), Err(FodError::NoAnisotropy)));
+}
+
+#[test]
 fn acquisitions_that_cannot_do_it_are_refused() {
     let new = |table: &GradientTable, options: &FodOptions| {
         Deconvolution::new(table, &responses(table, 8, false), options).unwrap_err()
